@@ -33,11 +33,6 @@ from diastase_mlir.passes.tensors.unbatch_loops.loops import LoopOfElements
 from diastase_mlir.passes.tensors.unbatch_loops.values import is_array
 
 _LOOPS = ("scf.while", "scf.for")
-_MOVED = frozenset({
-    "linalg.generic", "linalg.fill", "tensor.empty", "tensor.dim", "tensor.expand_shape",
-    "tensor.collapse_shape", "tensor.extract_slice", "arith.constant",
-})  # fmt: skip
-"""What is computed before the loop, where it can be."""
 
 
 def unbatch_loops(module: ir.Module) -> None:
@@ -63,7 +58,7 @@ def _replace(loop: Any) -> bool:
     used = [result for result in loop.results if list(result.uses)]
     if not used or not all(is_array(result.type) for result in used):
         return False
-    inside = _hoist(loop)
+    inside = _values_in(loop)
     # The numbers of an element are along no axis, or along the last one.
     for rank in range(min(ranks), max(min(ranks) - 2, 0), -1):
         with ir.InsertionPoint(loop), loop.location:
@@ -75,26 +70,6 @@ def _replace(loop: Any) -> bool:
         loop.erase()
         return True
     return False
-
-
-def _hoist(loop: Any) -> set[ir.Value]:
-    """Compute before a loop the arrays that are the same in all turns; gives all other values."""
-    inside = _values_in(loop)
-    for region in loop.regions:
-        for view in list(region.blocks[0].operations):
-            operation = view.operation
-            if operation.name not in _MOVED:
-                continue
-            inner = operations_in(operation)
-            own = {value for each in inner for value in each.results}
-            for each in inner:
-                for block in (block for region in each.regions for block in region.blocks):
-                    own.update(block.arguments)
-            used = {operand for each in inner for operand in each.operands}
-            if not (used - own) & inside:
-                operation.move_before(loop)
-                inside -= set(operation.results)
-    return inside
 
 
 def _values_in(loop: Any) -> set[ir.Value]:

@@ -16,6 +16,7 @@ from diastase_mlir.passes.operations import (
     constant_of,
     defining,
     maps_of,
+    operations_in,
     parallel_loops,
 )
 from diastase_mlir.passes.tensors.unbatch_loops.places import (
@@ -40,6 +41,13 @@ _SCALAR_DIALECTS = frozenset({"arith", "math", "complex", "index", "llvm"})
 _WRITES = frozenset({"llvm.store", "llvm.call"})
 _SHAPES_ONLY = frozenset({"tensor.empty", "tensor.dim"})
 """What gives arrays sizes: elements have none, and nothing else may use it."""
+
+_MOVED = frozenset({
+    "linalg.generic", "linalg.fill", "tensor.empty", "tensor.dim", "tensor.expand_shape",
+    "tensor.collapse_shape", "arith.constant",
+})  # fmt: skip
+"""What is computed before the loop, where it can be: the same in all turns, and right if there are
+none."""
 
 
 class ElementOperations:
@@ -69,19 +77,33 @@ class ElementOperations:
         for view in operations:
             operation = view.operation
             rule = self._rules.get(operation.name)
+            if operation.name in _MOVED and self._is_moved(operation):
+                continue
             if rule is not None:
                 rule(operation)
             elif operation.name not in _SHAPES_ONLY:
                 self._scalar(operation)
         return last.operation
 
+    def _is_moved(self, operation: Any) -> bool:
+        """Whether an operation is the same in all turns; it is done before the loop then."""
+        inner = operations_in(operation)
+        if any(each.name == "tensor.extract" for each in inner):
+            return False
+        own = {value for each in inner for value in each.results}
+        for region in operation.regions:
+            own.update(region.blocks[0].arguments)
+        used = {operand for each in inner for operand in each.operands}
+        if any(self.batch.changes(value) for value in used - own):
+            return False
+        self.batch.move(operation)
+        return True
+
     # --- numbers --------------------------------------------------------------------------------
 
     def _scalar(self, operation: Any) -> None:
         """The same operation on an element's numbers."""
         kinds = [value.type for value in (*operation.operands, *operation.results)]
-        if operation.name == "arith.constant":
-            return
         known = operation.name.partition(".")[0] in _SCALAR_DIALECTS
         if operation.name == "func.call":
             known = callee_of(operation) == _POLL

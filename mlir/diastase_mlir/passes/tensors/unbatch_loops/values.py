@@ -12,7 +12,7 @@ from typing import Any
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.operations import create, index_constant
 from diastase_mlir.emit.tensors import element_type, extract, extract_slice, sizes_of
-from diastase_mlir.passes.operations import defining, last_of
+from diastase_mlir.passes.operations import defining, last_of, operations_in
 
 MOST_PARTS = 16
 """Numbers of an element in one array: more would not stay in registers."""
@@ -42,9 +42,26 @@ class Batch:
         """Arrays from outside, how they are read, and the argument of the block."""
         self.block: Any = None
         self._outside = outside
+        self._moved: dict[ir.Value, ir.Value] = {}
+        """What is the same in all turns, and what it is before the loop."""
         self._parts: dict[ir.Value, list[ir.Value]] = {}
         self._classes: dict[ir.Value, ir.Value] = {}
         """Arrays whose sizes are equal: each points towards one that stands for all."""
+
+    # --- what is the same in all turns --------------------------------------------------------
+
+    def changes(self, value: ir.Value) -> bool:
+        """Whether a value is made in the loop, and not seen to be the same in all turns."""
+        return value in self.inside and value not in self._moved
+
+    def move(self, operation: Any) -> None:
+        """Do an operation before the loop."""
+        with self._outside:
+            copy = operation.clone().operation
+        for each in operations_in(copy):
+            for place, operand in enumerate(each.operands):
+                each.operands[place] = self._moved.get(operand, operand)
+        self._moved.update(zip(operation.results, copy.results, strict=True))
 
     # --- parts --------------------------------------------------------------------------------
 
@@ -76,6 +93,7 @@ class Batch:
 
     def parts(self, value: ir.Value) -> list[ir.Value]:
         """What a value is for one element."""
+        value = self._moved.get(value, value)
         if value in self._parts:
             return self._parts[value]
         if not isinstance(value.type, ir.RankedTensorType):
@@ -89,18 +107,17 @@ class Batch:
 
     def number(self, value: ir.Value) -> ir.Value:
         """A value that is a number."""
+        value = self._moved.get(value, value)
         if value in self._parts:
             (number,) = self._parts[value]
             return number
-        made_by = defining(value)
-        if value in self.inside and (made_by is None or made_by.name != "arith.constant"):
+        if value in self.inside:
             raise Refused
-        if made_by is not None and made_by.name == "arith.constant" and value in self.inside:
-            return made_by.clone().operation.results[0]
         return value
 
     def read(self, array: ir.Value, places: Sequence[Any]) -> ir.Value:
         """An element's number in an array, at a batch axis or a number along each of its axes."""
+        array = self._moved.get(array, array)
         if not isinstance(array.type, ir.RankedTensorType):
             return self.number(array)
         axes = [place.position if isinstance(place, ir.AffineDimExpr) else None for place in places]
@@ -159,7 +176,7 @@ class Batch:
 
     def equal(self, values: Sequence[Any]) -> None:
         """Note that the batch of arrays has the same sizes, and see that it can be this one."""
-        arrays = [value for value in values if is_array(value.type)]
+        arrays = [self._moved.get(value, value) for value in values if is_array(value.type)]
         if any(value.type.shape[: self.rank] != self.shape for value in arrays):
             raise Refused
         for value in arrays[1:]:
