@@ -10,6 +10,7 @@ from typing import Any
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.operations import create, flag_constant
+from diastase_mlir.emit.tensors import HIDING
 from diastase_mlir.passes.operations import (
     callee_of,
     combining,
@@ -44,7 +45,7 @@ _SHAPES_ONLY = frozenset({"tensor.empty", "tensor.dim"})
 
 _MOVED = frozenset({
     "linalg.generic", "linalg.fill", "tensor.empty", "tensor.dim", "tensor.expand_shape",
-    "tensor.collapse_shape", "arith.constant",
+    "tensor.collapse_shape", "arith.constant", HIDING,
 })  # fmt: skip
 """What is computed before the loop, where it can be: the same in all turns, and right if there are
 none."""
@@ -67,6 +68,7 @@ class ElementOperations:
             "tensor.extract": self._extract,
             "tensor.extract_slice": self._extract_slice,
             "tensor.insert_slice": self._insert_slice,
+            HIDING: self._hidden,
             "tensor.expand_shape": self._reshape,
             "tensor.collapse_shape": self._reshape,
         }
@@ -275,6 +277,11 @@ class ElementOperations:
             self.batch.define(result, [copy.result])
 
     # --- moves ------------------------------------------------------------------------------------
+
+    def _hidden(self, operation: Any) -> None:
+        source, result = operation.operands[0], operation.results[0]
+        self.batch.equal([source, result])
+        self.batch.define(result, self.batch.parts(source))
 
     def _reshape(self, operation: Any) -> None:
         """The same parts, if the batch stays as it is."""

@@ -176,7 +176,9 @@ class Batch:
 
     def equal(self, values: Sequence[Any]) -> None:
         """Note that the batch of arrays has the same sizes, and see that it can be this one."""
-        arrays = [self._moved.get(value, value) for value in values if is_array(value.type)]
+        arrays: list[Any] = [
+            self._moved.get(value, value) for value in values if is_array(value.type)
+        ]
         if any(value.type.shape[: self.rank] != self.shape for value in arrays):
             raise Refused
         for value in arrays[1:]:
