@@ -286,3 +286,13 @@ def test_large_arrays_on_threads():
     n = numbers(200_001)
     agree(collatz, n, qjit(collatz))
     agree(newton, n, qjit(newton))
+
+
+@pytest.mark.parametrize("size", [2, 5])
+def test_elementary_functions_are_exact_in_any_number_of_lanes(size):
+    x = np.linspace(1e-9, 2e-6, size).astype(np.float32)
+
+    def program(x):
+        return lax.fori_loop(0, 3, lambda _, y: jnp.log1p(jnp.expm1(y)) + jnp.arctan2(y, x) - y, x)
+
+    np.testing.assert_allclose(qjit(program)(x), program(x), rtol=1e-6)

@@ -143,7 +143,6 @@ PIPELINE = Pipeline(
                 "expand-strided-metadata",
                 "lower-affine",
                 "convert-scf-to-cf",
-                "convert-vector-to-llvm",
                 short_descriptors,  # of arrays that blocks and functions take and return
                 "convert-complex-to-standard",
                 "func.func(math-extend-to-supported-types{target-type=f32})",
@@ -153,6 +152,7 @@ PIPELINE = Pipeline(
                 expm1_log1p_to_libm,  # the next would be off for small arguments
                 "convert-math-to-llvm",
                 "convert-math-to-libm",
+                "convert-vector-to-llvm",  # which the last one takes vectors apart with
                 "convert-complex-to-llvm",
                 "convert-arith-to-llvm",
                 "convert-index-to-llvm",

@@ -67,13 +67,23 @@ class LaneOperations(Vectors):
         element = str(operation.results[0].type)
         if operation.name in _ELEMENTARY and element in ("f32", "f64"):
             count = max((own for own in widths(element) if own <= self.lanes), default=0)
-            if count:
-                return self._called(_ELEMENTARY[operation.name], element, operands, count)
+            if not count:  # LLVM's own would be less exact
+                return self._one_by_one(operation, operands)
+            return self._called(_ELEMENTARY[operation.name], element, operands, count)
         if operation.name == "arith.select" and operation.operands[0] not in self.varying:
             condition = operation.operands[0]
             operands[0] = self.now(condition)
         attributes = {name: operation.attributes[name] for name in operation.attributes}
         return create(operation.name, [kind], operands, attributes).result
+
+    def _one_by_one(self, operation: Any, operands: Sequence[ir.Value]) -> ir.Value:
+        kind = operation.results[0].type
+        return self.from_lanes(
+            [
+                create(operation.name, [kind], [self.lane_of(own, lane) for own in operands]).result
+                for lane in range(self.lanes)
+            ]
+        )
 
     def _called(
         self, name: str, element: str, operands: Sequence[ir.Value], count: int
