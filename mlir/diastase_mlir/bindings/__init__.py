@@ -52,7 +52,7 @@ _BYTES_OF_A_USE = 2**16
 
 _CREATED_FROM_PYTHON = (
     "arith", "bufferization", "complex", "func", "irdl", "linalg", "llvm", "math", "memref", "scf",
-    "tensor",
+    "tensor", "vector",
 )  # fmt: skip
 """Dialects whose operations our passes make. Parsers and MLIR's passes load what they need; a
 context with all of the wheel's dialects takes 7 ms, and each `canonicalize` in it 0.3 ms more."""

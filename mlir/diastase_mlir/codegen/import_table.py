@@ -65,6 +65,8 @@ def link_imports(text: str) -> LinkedText:
             return _callback_stub(match, slot(entry), slot(_CALL_BACK))
         if entry.library != "elementary":
             return _stub(match, slot(entry))
+        if _is_vector_form(entry):
+            return ""  # defined with its function, which is declared as well
         before = len(table)
         definitions = vector_forms(entry, len(match["arguments"].split(",")), slot)
         forms.extend(import_symbol(form.library, form.name) for form in [*table][before + 1 :])
@@ -158,6 +160,11 @@ def vector_forms(imported: Import, arguments: int, slot: Callable[[Import], int]
 
 
 _C_FUNCTION = re.compile(r"^  %result = tail call (?P<type>\w+) @(?P<name>\w+)\(", re.M)
+
+
+def _is_vector_form(imported: Import) -> bool:
+    """Whether a name is that of a form for vectors, say `exp_f64x8`."""
+    return "x" in imported.name.rpartition("_")[2]
 
 
 def declared(text: str) -> str:

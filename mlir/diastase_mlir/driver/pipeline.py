@@ -21,6 +21,7 @@ from diastase_mlir.passes.buffers.parts.inline_parts import inline_parts
 from diastase_mlir.passes.buffers.parts.outline_parts import outline_parts
 from diastase_mlir.passes.buffers.separate_aliases import separate_aliases
 from diastase_mlir.passes.buffers.small_arrays_on_stack import small_arrays_on_stack
+from diastase_mlir.passes.buffers.vector_lanes import vector_lanes
 from diastase_mlir.passes.llvm.results_in_memory import results_in_memory
 from diastase_mlir.passes.llvm.short_descriptors import short_descriptors
 from diastase_mlir.passes.llvm.split_functions import split_functions
@@ -39,6 +40,7 @@ from diastase_mlir.passes.tensors.loop_interchange import loop_interchange
 from diastase_mlir.passes.tensors.precheck import precheck
 from diastase_mlir.passes.tensors.reuse_destinations import reuse_destinations
 from diastase_mlir.passes.tensors.scalarize import scalarize
+from diastase_mlir.passes.tensors.unbatch_loops import unbatch_loops
 
 _CLEAN = ("canonicalize", "cse")
 _SCALARS = frozenset({"builtin", "func", "arith", "math", "complex", "index", "llvm", "ub"})
@@ -92,6 +94,7 @@ PIPELINE = Pipeline(
             "bufferize",
             "fusion first, on values: fewer arrays to give memory to",
             (
+                unbatch_loops,
                 extracts_to_operands,
                 bounded_fusion,
                 "func.func(linalg-fuse-elementwise-ops,linalg-inline-scalar-operands)",
@@ -130,6 +133,7 @@ PIPELINE = Pipeline(
                 index_set_splitting,  # innermost loops are known, and none is handed out yet
                 parallel_loops,
                 element_loops,
+                vector_lanes,
                 elementary_calls,
                 interruptible_loops,  # which sees whether a body calls the thread pool
                 results_in_memory,  # before it is seen what parts of a function return
@@ -148,6 +152,7 @@ PIPELINE = Pipeline(
                 expm1_log1p_to_libm,  # the next would be off for small arguments
                 "convert-math-to-llvm",
                 "convert-math-to-libm",
+                "convert-vector-to-llvm",  # which the last one takes vectors apart with
                 "convert-complex-to-llvm",
                 "convert-arith-to-llvm",
                 "convert-index-to-llvm",

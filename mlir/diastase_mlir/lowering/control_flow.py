@@ -106,7 +106,7 @@ def _batched_while(
     """A vectorised loop, one predicate per batch element.
 
     It runs while any predicate holds; elements whose own does not keep their values. The
-    predicates are computed once per iteration and carried.
+    predicates are computed once per iteration and carried; one that was false is seen to stay so.
     """
     first = condition(carry)
     count = tensor_type(first).rank
@@ -115,7 +115,8 @@ def _batched_while(
         *old, active = inner
         new = body(old)
         kept = [_choose(active, one, other, count) for one, other in zip(new, old, strict=True)]
-        return [*kept, condition(kept)]
+        still = create("stablehlo.and", [active.type], [active, condition(kept)]).result
+        return [*kept, still]
 
     results = _while(context, [*carry, first], lambda inner: _any(context, inner[-1]), step)
     return results[:-1]

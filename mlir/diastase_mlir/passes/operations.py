@@ -265,6 +265,8 @@ def replace_by_call(operation: Any, symbol: str, signatures: Signatures) -> None
 
 
 def declare_pure(module: ir.Module, signatures: Signatures) -> None:
-    """Declare functions of numbers: calls of them may be moved and removed."""
-    for function in declare(module, signatures):
+    """Declare functions of numbers, where nobody has: calls of them may be moved and removed."""
+    known = ir.SymbolTable(module.operation)
+    new = {symbol: kind for symbol, kind in signatures.items() if symbol not in known}
+    for function in declare(module, new):
         function.attributes["llvm.readnone"] = ir.UnitAttr.get()

@@ -31,7 +31,13 @@ from diastase_engine.sorting.exports import EXPORTS as SORTING
 from diastase_engine.state_vector.batch_elements import for_each_element
 from diastase_engine.state_vector.exports import EXPORTS
 from diastase_engine.threads.blas import blas_begin, blas_end, use_blas
-from diastase_engine.threads.parallel_for import configure, forget, parallel_for, thread_count
+from diastase_engine.threads.parallel_for import (
+    configure,
+    forget,
+    parallel_for,
+    run_job,
+    thread_count,
+)
 from diastase_engine.threads.python import call_back, poll, poll_now, take_raised, use_python
 from diastase_engine.vector_math.functions import elementary_ir, symbols
 from diastase_engine.xla_ffi import EXPORTS as FOREIGN
@@ -42,6 +48,7 @@ from diastase_toolchain.machine_code import Level
 
 POOL_EXPORTS = {
     "parallel_for": parallel_for,
+    "run_job": run_job,
     "for_each_element": for_each_element,
     "configure": configure,
     "thread_count": thread_count,

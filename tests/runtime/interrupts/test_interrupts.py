@@ -301,3 +301,22 @@ def test_results_that_xla_has_of_a_program_that_was_left_are_never_seen(handler)
             jax.block_until_ready(program(1.0))
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize("endless", [0, 199_999])
+def test_an_endless_loop_of_one_element_is_left(endless):
+    """On whichever thread it runs."""
+
+    def of_each(x, endless):
+        def one(a, place):
+            def goes_on(s):
+                return (s > 0.5) | (place == endless)
+
+            return jax.lax.while_loop(goes_on, lambda s: s * 0.5, a)
+
+        return jax.vmap(one)(jnp.full(200_000, x), jnp.arange(200_000))
+
+    compiled = qjit(of_each)
+    assert (compiled(8.0, -1) == 0.5).all()
+    is_left(compiled, 8.0, endless)
+    assert (compiled(8.0, -1) == 0.5).all()

@@ -30,7 +30,13 @@ from typing import Any
 from diastase_mlir.bindings import arith, ir
 from diastase_mlir.emit.loops import append_block
 from diastase_mlir.emit.operations import create, index_constant, index_type
-from diastase_mlir.passes.buffers.parallel_loops.choose import CHUNK_WORK, LEAST_ROWS, Cut, choose
+from diastase_mlir.passes.buffers.parallel_loops.choose import (
+    CHUNK_WORK,
+    LEAST_ROWS,
+    Cut,
+    choose,
+    is_poll,
+)
 from diastase_mlir.passes.buffers.parallel_loops.context import (
     Context,
     address_of_function,
@@ -47,7 +53,13 @@ from diastase_mlir.passes.buffers.parallel_loops.slices import (
     used_values,
 )
 from diastase_mlir.passes.memory import StackSpace, pointer_type, word_type
-from diastase_mlir.passes.operations import call, declare, function_around, new_function
+from diastase_mlir.passes.operations import (
+    call,
+    declare,
+    function_around,
+    new_function,
+    operations_in,
+)
 from diastase_runtime.abi import import_symbol
 
 LEAST_OF_A_ROW = 64
@@ -85,8 +97,9 @@ class _Outliner:
     def __init__(self, module: ir.Module):
         self._module = module
         self._memory: dict[ir.Operation, StackSpace] = {}
-        self._count = 0
+        self._count, self._polls = 0, False
         self._pool = import_symbol("threads", "parallel_for")
+        self._polling = import_symbol("threads", "run_job")
         self._body_type = ir.FunctionType.get([pointer_type(), *[word_type()] * 3], [])
 
     def outline(self, cut: Cut) -> None:
@@ -115,10 +128,14 @@ class _Outliner:
 
     def finish(self) -> None:
         """Declare the pool's function, unless large products have done it."""
-        if not self._count or self._pool in ir.SymbolTable(self._module.operation):
+        if not self._count:
             return
         types = [pointer_type(), pointer_type(), word_type(), word_type()]
-        declare(self._module, {self._pool: ir.FunctionType.get(types, [])})
+        if self._pool not in ir.SymbolTable(self._module.operation):
+            declare(self._module, {self._pool: ir.FunctionType.get(types, [])})
+        if self._polls:
+            types.append(pointer_type())
+            declare(self._module, {self._polling: ir.FunctionType.get(types, [])})
 
     def _call(
         self,
@@ -133,7 +150,13 @@ class _Outliner:
         memory = self._memory_around().reserve(context.words)
         context.store(memory)
         numbers = [arith.index_cast(word_type(), number) for number in (count, grain)]
-        call(self._pool, [address_of_function(name, self._body_type), memory, *numbers])
+        operands = [address_of_function(name, self._body_type), memory, *numbers]
+        polls = [own for own in operations_in(cut.operation) if is_poll(own)]
+        if polls:
+            self._polls = True
+            call(self._polling, [*operands, polls[0].operands[0]])
+        else:
+            call(self._pool, operands)
 
     def _memory_around(self) -> StackSpace:
         """The memory of the function around the insertion point."""

@@ -11,8 +11,16 @@ from functools import cached_property
 from math import prod
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.passes.operations import combining, maps_of, operations_in, parallel_loops
+from diastase_mlir.passes.operations import (
+    callee_of,
+    combining,
+    maps_of,
+    operations_in,
+    parallel_loops,
+)
+from diastase_runtime.abi import import_symbol
 
+_POLL = import_symbol("threads", "poll")
 CHUNK_WORK = 200_000
 """Units of work of what is handed out at once, about a tenth of a nanosecond each: some 20 us."""
 _FEW = 32
@@ -29,8 +37,12 @@ _SLOW = {"arith.divf": 5, "arith.remf": 50, "arith.divsi": 20, "arith.remsi": 20
 _WORK = {"math": 20, "complex": 10}
 """Of an operation of a dialect; 1 for others."""
 _OPERAND_WORK = 2
-_HARMLESS = frozenset({"arith", "math", "complex", "linalg", "index"})
-"""Dialects of operations that may run on any thread; `memref.load` is another."""
+_HARMLESS = frozenset({
+    "arith", "math", "complex", "linalg", "index", "scf", "memref.load", "llvm.load"
+})  # fmt: skip
+"""Operations, or dialects of them, that may run on any thread; polls are others."""
+_TURNS = 16
+"""Of a loop that each element has: a guess."""
 
 
 @dataclass(frozen=True)
@@ -189,14 +201,21 @@ def _supported(operation: ir.Operation, operands: tuple[Operand | None, ...]) ->
 
 def _work(operation: ir.Operation) -> int | None:
     """Units for each innermost iteration, None where it cannot run on any thread."""
-    total = _OPERAND_WORK * len(operation.operands)
+    total, of_loops = _OPERAND_WORK * len(operation.operands), 1
     for nested in operations_in(operation):
         dialect = nested.name.partition(".")[0]
-        if dialect not in _HARMLESS and nested.name != "memref.load":
+        if dialect not in _HARMLESS and nested.name not in _HARMLESS and not is_poll(nested):
             return None
         if dialect != "linalg":
             total += _SLOW.get(nested.name) or _WORK.get(dialect, 1)
-    return total
+        if nested.name in ("scf.while", "scf.for"):
+            of_loops = _TURNS
+    return total * of_loops
+
+
+def is_poll(operation: ir.Operation) -> bool:
+    """Whether an operation asks for interrupts, in a loop that an element has."""
+    return operation.name == "func.call" and callee_of(operation) == _POLL
 
 
 def _combines(operation: ir.Operation) -> ir.Operation | None:
