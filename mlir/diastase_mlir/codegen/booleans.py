@@ -2,8 +2,8 @@
 
 In: LLVM IR text as MLIR's LLVM prints it. Out: text without loads and stores of `i1`.
 
-    %2 = load i1, ptr %1, align 1    ->    %byte.2 = load i8, ptr %1, align 1
-                                           %2 = icmp ne i8 %byte.2, 0
+    %2 = load i1, ptr %1, align 1    ->    %byte.2 = load i8, ptr %1, align 1, !range !{i8 0, i8 2}
+                                           %2 = trunc nuw i8 %byte.2 to i1
     store i1 %2, ptr %1, align 1     ->    %stored.0 = zext i1 %2 to i8
                                            store i8 %stored.0, ptr %1, align 1
 
@@ -29,7 +29,8 @@ def with_booleans_as_bytes(text: str) -> str:
         indent, loaded, stored, where = access.group("indent", "loaded", "stored", "where")
         if loaded is not None:
             byte = f"%byte.{loaded}"
-            return f"{indent}{byte} = load i8{where}\n{indent}%{loaded} = icmp ne i8 {byte}, 0"
+            load = f"{byte} = load i8{where}, !range !{{i8 0, i8 2}}"
+            return f"{indent}{load}\n{indent}%{loaded} = trunc nuw i8 {byte} to i1"
         if stored in _CONSTANTS:
             return f"{indent}store i8 {_CONSTANTS[stored]}{where}"
         byte = f"%stored.{next(numbers)}"
