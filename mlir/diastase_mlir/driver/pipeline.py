@@ -19,6 +19,7 @@ from diastase_mlir.passes.buffers.parallel_loops import parallel_loops
 from diastase_mlir.passes.buffers.parts.equal_loops import equal_loops
 from diastase_mlir.passes.buffers.parts.inline_parts import inline_parts
 from diastase_mlir.passes.buffers.parts.outline_parts import outline_parts
+from diastase_mlir.passes.buffers.reductions_in_lanes import reductions_in_lanes
 from diastase_mlir.passes.buffers.separate_aliases import separate_aliases
 from diastase_mlir.passes.buffers.small_arrays_on_stack import small_arrays_on_stack
 from diastase_mlir.passes.llvm.results_in_memory import results_in_memory
@@ -132,6 +133,7 @@ PIPELINE = Pipeline(
                 element_loops,
                 elementary_calls,
                 interruptible_loops,  # which sees whether a body calls the thread pool
+                reductions_in_lanes,  # whose loops are too short to be interrupted
                 results_in_memory,  # before it is seen what parts of a function return
                 equal_loops,
                 split_functions,  # LLVM's time grows with the square of a function's loops

@@ -1,0 +1,329 @@
+"""Reductions along rows, in lanes: results of interleaved parts of a row, which are vectors.
+
+In: `linalg.generic` on memory, whose innermost loop is a reduction. Out: loops (`scf`):
+
+    for chunk in 0..ceil(size / LANES):
+        for lane in 0..min(LANES, size - LANES * chunk):    independent of each other: vectors
+            lanes[lane] = combine(lanes[lane], value of LANES * chunk + lane)
+    while more than one is left: combine the lower half of them with the upper half
+    result = combine(result, lanes[0])
+
+The first chunk sets the lanes, so no number has to be known that changes nothing. A row of a size
+that turns out to be short when the program runs is left to the operation as it was.
+
+It is done where every order gives the same, or as good: `combine` does not change when its two
+operands change places, which is seen from how it is written, and JAX asks that it be associative.
+The order depends on sizes alone. Sums, products and bits of numbers are left to LLVM, which makes
+such vectors by itself, but knows no other function, and for extremes one vector only, of which each
+operation waits for the one before.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from diastase_mlir.bindings import arith, ir
+from diastase_mlir.emit.loops import Values, for_each, for_range, if_else, when, while_true
+from diastase_mlir.emit.operations import compare_integers, create, index_constant, index_type
+from diastase_mlir.passes.operations import (
+    SCOPE,
+    defining,
+    function_around,
+    last_of,
+    maps_of,
+    operations_named,
+    parallel_loops,
+)
+from diastase_runtime.abi import import_symbol
+
+LANE_BYTES = 512
+"""Of the results that are kept of a row: eight of the longest vectors."""
+MOST_LANES = 128
+LEAST_OF_A_ROW = 32
+"""Shorter rows stay scalar: combining the lanes would take longer."""
+
+_COMMUTATIVE = frozenset({
+    *(f"arith.{name}" for name in (
+        "addf", "mulf", "maximumf", "minimumf", "maxnumf", "minnumf", "addi", "muli", "andi",
+        "ori", "xori", "maxsi", "minsi", "maxui", "minui",
+    )),
+    "complex.add", "complex.mul",
+})  # fmt: skip
+_DONE_BY_LLVM = frozenset(
+    f"arith.{name}" for name in ("addf", "mulf", "addi", "muli", "andi", "ori", "xori")
+)
+_PURE = ("arith", "math", "complex", "index")
+_ELEMENTARY = import_symbol("elementary", "")
+
+
+@dataclass(frozen=True)
+class _Fold:
+    """A reduction: what it makes of an element, and how it combines that with the result."""
+
+    operation: ir.Operation
+    values: tuple[Any, ...]
+    """Operations that do not depend on the result so far."""
+    combines: tuple[Any, ...]
+    """Operations that do."""
+    value: ir.Value
+    """What the first make, of which the others use nothing else."""
+    so_far: ir.Value
+    combined: ir.Value
+
+
+def reductions_in_lanes(module: ir.Module) -> None:
+    """Replace the reductions that LLVM would leave scalar, or in one vector."""
+    for generic in operations_named(module.operation, "linalg.generic"):
+        fold = _fold_of(generic)
+        if fold is None:
+            continue
+        with ir.InsertionPoint(generic), generic.location:
+            sizes = _sizes(generic)
+            if sizes is not None and _is_worth_it(sizes[-1]):
+                _replace(fold, sizes)
+
+
+def _is_worth_it(size: int | ir.Value) -> bool:
+    return not isinstance(size, int) or size >= LEAST_OF_A_ROW
+
+
+# --- what is done in lanes -----------------------------------------------------------------------
+
+
+def _fold_of(generic: ir.Operation) -> _Fold | None:
+    kinds = parallel_loops(generic)
+    _, written = ir.DenseI32ArrayAttr(generic.attributes["operandSegmentSizes"])
+    if not kinds or kinds[-1] or written != 1:
+        return None
+    if not all(each.is_projected_permutation for each in maps_of(generic)):
+        return None
+    block: Any = generic.regions[0].blocks[0]
+    so_far = block.arguments[len(block.arguments) - 1]
+    values, combines, made = [], [], {so_far}
+    for operation in list(block.operations)[:-1]:
+        if any(operand in made for operand in operation.operands):
+            combines.append(operation)
+            made.update(operation.results)
+        else:
+            values.append(operation)
+    combined = last_of(block).operands[0]
+    taken = _taken(generic, combines, made)
+    if combined == so_far or combined not in made or len(taken) != 1:
+        return None
+    (value,) = taken
+    if value.type != so_far.type or not all(map(_is_pure, combines)):
+        return None
+    if not all(_is_pure(each) or _is_harmless(each) for each in values):
+        return None
+    if len(combines) == 1 and combines[0].operation.name in _DONE_BY_LLVM:
+        return None
+    if _written(combined, so_far, value) != _written(combined, value, so_far):
+        return None
+    return _Fold(generic, tuple(values), tuple(combines), value, so_far, combined)
+
+
+def _taken(generic: ir.Operation, combines: Sequence[Any], made: set[ir.Value]) -> set[ir.Value]:
+    """Values of an element that are combined with the result."""
+    operands = {operand for each in combines for operand in each.operands} - made
+    return {operand for operand in operands if _is_inside(operand, generic)}
+
+
+def _is_inside(value: ir.Value, generic: ir.Operation) -> bool:
+    owner: Any = value.owner
+    around = owner.owner if isinstance(owner, ir.Block) else owner.operation.parent
+    is_constant = not isinstance(owner, ir.Block) and owner.name == "arith.constant"
+    return around.operation == generic and not is_constant
+
+
+def _is_pure(operation: Any) -> bool:
+    return operation.operation.name.partition(".")[0] in _PURE
+
+
+def _is_harmless(operation: Any) -> bool:
+    """Whether it may be done in another order: reading, and functions of numbers."""
+    name = operation.operation.name
+    if name == "func.call":
+        callee = ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
+        return callee.startswith(_ELEMENTARY)
+    return name in ("linalg.index", "memref.load")
+
+
+def _written(value: ir.Value, first: ir.Value, second: ir.Value) -> Any:
+    """A formula of two values, the same for operands of a sum (and the like) in any order."""
+    if value in (first, second):
+        return ("operand", str(int(value == second)))
+    operation = defining(value)
+    if operation is None or operation.name == "arith.constant" or not _is_pure(operation):
+        return ("outside", str(value))
+    operands = [_written(operand, first, second) for operand in operation.operands]
+    if operation.name in _COMMUTATIVE:
+        operands.sort(key=str)
+    attributes = sorted(str(operation.attributes[name]) for name in operation.attributes)
+    return (operation.name, *attributes, *operands)
+
+
+def _sizes(generic: ir.Operation) -> list[int | ir.Value] | None:
+    """How often each loop runs; None if it is not the size of an axis."""
+    found: dict[int, int | ir.Value] = {}
+    for array, walked in zip(generic.operands, maps_of(generic), strict=True):
+        for axis, result in enumerate(walked.results):
+            loop, kind = ir.AffineDimExpr(result).position, ir.MemRefType(array.type)
+            if not kind.is_dynamic_dim(axis):
+                found[loop] = kind.get_dim_size(axis)
+            elif loop not in found:
+                place = index_constant(axis)
+                found[loop] = create("memref.dim", [index_type()], [array, place]).result
+    loops = range(len(parallel_loops(generic)))
+    return [found[loop] for loop in loops] if all(loop in found for loop in loops) else None
+
+
+# --- loops ---------------------------------------------------------------------------------------
+
+
+def _replace(fold: _Fold, sizes: Sequence[int | ir.Value]) -> None:
+    *_, size = sizes
+    generic = fold.operation
+    if isinstance(size, int):
+        _emit(fold, sizes)
+    else:
+        is_short = compare_integers("ult", size, index_constant(LEAST_OF_A_ROW))
+
+        def as_it_was() -> Values:
+            generic.clone()
+            return []
+
+        def in_lanes() -> Values:
+            _emit(fold, sizes)
+            return []
+
+        if_else(SCOPE, is_short, [], as_it_was, in_lanes)
+    generic.erase()
+
+
+def _emit(fold: _Fold, sizes: Sequence[int | ir.Value]) -> None:
+    *outer, size = sizes
+    result = fold.operation.operands[len(fold.operation.operands) - 1]
+    number = _lanes_of(fold.so_far.type)
+    lanes = _room(fold.operation, fold.so_far.type, number)
+    length = index_constant(size) if isinstance(size, int) else size
+    whole = index_constant(number)
+
+    def row(place: Values, _: Values) -> Values:
+        at = _places(fold, place)
+
+        def chunk(start: ir.Value, _: Values) -> Values:
+            is_first = compare_integers("eq", start, index_constant(0))
+            count = arith.minui(whole, arith.subi(length, start))
+
+            def lane(one: ir.Value, _: Values) -> Values:
+                value = _value(fold, [*place, arith.addi(start, one)])
+                combined = _combined(fold, _load(lanes, [one]), value)
+                _store(arith.select(is_first, value, combined), lanes, [one])
+                return []
+
+            for_range(SCOPE, (0, count, 1), [], lane)
+            return []
+
+        for_range(SCOPE, (0, length, number), [], chunk)
+        _halve(fold, lanes, arith.minui(whole, length))
+        _store(_combined(fold, _load(result, at), _load(lanes, [index_constant(0)])), result, at)
+        return []
+
+    def rows() -> None:
+        for_each(SCOPE, outer, [], row)
+
+    if isinstance(size, int):
+        rows()
+    else:
+        when(SCOPE, compare_integers("ne", size, index_constant(0)), rows)
+
+
+def _halve(fold: _Fold, lanes: ir.Value, count: ir.Value) -> None:
+    """Combine the first `count` lanes into the first one."""
+    one = index_constant(1)
+
+    def halve(carried: Values) -> Values:
+        (left,) = carried
+        kept = arith.ceildivui(left, index_constant(2))
+
+        def lane(number: ir.Value, _: Values) -> Values:
+            other = _load(lanes, [arith.addi(number, kept)])
+            _store(_combined(fold, _load(lanes, [number]), other), lanes, [number])
+            return []
+
+        for_range(SCOPE, (0, arith.subi(left, kept), 1), [], lane)
+        return [kept]
+
+    while_true(SCOPE, [count], lambda left: compare_integers("ugt", left[0], one), halve)
+
+
+def _lanes_of(kind: ir.Type) -> int:
+    """How many results of this type are kept of a row."""
+    text = str(kind.element_type if isinstance(kind, ir.ComplexType) else kind)
+    width = int("".join(filter(str.isdigit, text)) or 64) * (1 + isinstance(kind, ir.ComplexType))
+    return min(LANE_BYTES * 8 // max(width, 8), MOST_LANES)
+
+
+def _room(operation: ir.Operation, element: ir.Type, number: int) -> ir.Value:
+    """An array on the stack of the function around an operation."""
+    segments = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0])}
+    segments["alignment"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64)
+    entry = function_around(operation).regions[0].blocks[0]
+    with ir.InsertionPoint.at_block_begin(entry):
+        kind = ir.MemRefType.get([number], element)
+        return create("memref.alloca", [kind], [], segments).result
+
+
+# --- what is inside of them ----------------------------------------------------------------------
+
+
+def _places(fold: _Fold, loops: Sequence[ir.Value]) -> Values:
+    """Where the result of a row is."""
+    return [loops[ir.AffineDimExpr(each).position] for each in maps_of(fold.operation)[-1].results]
+
+
+def _value(fold: _Fold, loops: Sequence[ir.Value]) -> ir.Value:
+    """What an element contributes, emitted at the insertion point."""
+    generic = fold.operation
+    block: Any = generic.regions[0].blocks[0]
+    known: dict[ir.Value, ir.Value] = {}
+    arguments = list(block.arguments)[:-1]
+    for argument, operand, walked in zip(arguments, generic.operands, maps_of(generic), strict=False):
+        place = [loops[ir.AffineDimExpr(each).position] for each in walked.results]
+        is_array = isinstance(operand.type, ir.MemRefType)
+        known[argument] = _load(operand, place) if is_array else operand
+    for operation in fold.values:
+        if operation.operation.name == "linalg.index":
+            known[operation.results[0]] = loops[ir.IntegerAttr(operation.attributes["dim"]).value]
+        else:
+            _clone(operation, known)
+    return known[fold.value]
+
+
+def _combined(fold: _Fold, first: ir.Value, second: ir.Value) -> ir.Value:
+    """Two results as one, emitted at the insertion point."""
+    known = {fold.so_far: first, fold.value: second}
+    for operation in fold.combines:
+        for operand in operation.operands:  # constants of the body
+            made = defining(operand)
+            if operand not in known and made is not None and made.name == "arith.constant":
+                _clone(made, known)
+        _clone(operation, known)
+    return known[fold.combined]
+
+
+def _clone(operation: Any, known: dict[ir.Value, ir.Value]) -> None:
+    copy = operation.operation.clone()
+    for place, operand in enumerate(copy.operands):
+        if operand in known:
+            copy.operands[place] = known[operand]
+    known.update(zip(operation.results, copy.results, strict=True))
+
+
+def _load(array: ir.Value, place: Sequence[ir.Value]) -> ir.Value:
+    kind = ir.MemRefType(array.type).element_type
+    return create("memref.load", [kind], [array, *place]).result
+
+
+def _store(value: ir.Value, array: ir.Value, place: Sequence[ir.Value]) -> None:
+    create("memref.store", [], [value, array, *place])
