@@ -5,11 +5,10 @@ In: `linalg.generic` on memory, whose innermost loop is a reduction. Out: loops 
     for chunk in 0..ceil(size / LANES):
         for lane in 0..min(LANES, size - LANES * chunk):    independent of each other: vectors
             lanes[lane] = combine(lanes[lane], value of LANES * chunk + lane)
-    while more than one is left: combine the lower half of them with the upper half
-    result = combine(result, lanes[0])
+    result = combine(result, all lanes, in pairs)
 
-The first chunk sets the lanes, so no number has to be known that changes nothing. A row of a size
-that turns out to be short when the program runs is left to the operation as it was.
+The first chunk sets the lanes, so no number has to be known that changes nothing. A row that turns
+out to be shorter than a chunk when the program runs is left to the operation as it was.
 
 It is done where every order gives the same, or as good: `combine` does not change when its two
 operands change places, which is seen from how it is written, and JAX asks that it be associative.
@@ -23,7 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from diastase_mlir.bindings import arith, ir
-from diastase_mlir.emit.loops import Values, for_each, for_range, if_else, when, while_true
+from diastase_mlir.emit.loops import Values, for_each, for_range, if_else
 from diastase_mlir.emit.operations import compare_integers, create, index_constant, index_type
 from diastase_mlir.passes.operations import (
     SCOPE,
@@ -39,7 +38,9 @@ from diastase_runtime.abi import import_symbol
 LANE_BYTES = 512
 """Of the results that are kept of a row: eight of the longest vectors."""
 MOST_LANES = 128
-LEAST_OF_A_ROW = 32
+_GROUP = 16
+"""Lanes that are combined in the end, one by one; a power of two."""
+LEAST_OF_A_ROW = 2 * _GROUP
 """Shorter rows stay scalar: combining the lanes would take longer."""
 
 _COMMUTATIVE = frozenset({
@@ -182,28 +183,29 @@ def _sizes(generic: ir.Operation) -> list[int | ir.Value] | None:
 
 def _replace(fold: _Fold, sizes: Sequence[int | ir.Value]) -> None:
     *_, size = sizes
-    generic = fold.operation
+    generic, number = fold.operation, _lanes_of(fold.so_far.type)
     if isinstance(size, int):
-        _emit(fold, sizes)
+        while number > size:
+            number //= 2
+        _emit(fold, sizes, number)
     else:
-        is_short = compare_integers("ult", size, index_constant(LEAST_OF_A_ROW))
+        is_short = compare_integers("ult", size, index_constant(number))
 
         def as_it_was() -> Values:
             generic.clone()
             return []
 
         def in_lanes() -> Values:
-            _emit(fold, sizes)
+            _emit(fold, sizes, number)
             return []
 
         if_else(SCOPE, is_short, [], as_it_was, in_lanes)
     generic.erase()
 
 
-def _emit(fold: _Fold, sizes: Sequence[int | ir.Value]) -> None:
+def _emit(fold: _Fold, sizes: Sequence[int | ir.Value], number: int) -> None:
     *outer, size = sizes
     result = fold.operation.operands[len(fold.operation.operands) - 1]
-    number = _lanes_of(fold.so_far.type)
     lanes = _room(fold.operation, fold.so_far.type, number)
     length = index_constant(size) if isinstance(size, int) else size
     whole = index_constant(number)
@@ -225,36 +227,31 @@ def _emit(fold: _Fold, sizes: Sequence[int | ir.Value]) -> None:
             return []
 
         for_range(SCOPE, (0, length, number), [], chunk)
-        _halve(fold, lanes, arith.minui(whole, length))
-        _store(_combined(fold, _load(result, at), _load(lanes, [index_constant(0)])), result, at)
+        _store(_combined(fold, _load(result, at), _joined(fold, lanes, number)), result, at)
         return []
 
-    def rows() -> None:
-        for_each(SCOPE, outer, [], row)
-
-    if isinstance(size, int):
-        rows()
-    else:
-        when(SCOPE, compare_integers("ne", size, index_constant(0)), rows)
+    for_each(SCOPE, outer, [], row)
 
 
-def _halve(fold: _Fold, lanes: ir.Value, count: ir.Value) -> None:
-    """Combine the first `count` lanes into the first one."""
-    one = index_constant(1)
+def _joined(fold: _Fold, lanes: ir.Value, number: int) -> ir.Value:
+    """All lanes combined: into the first few of them, and these as numbers, in pairs."""
 
-    def halve(carried: Values) -> Values:
-        (left,) = carried
-        kept = arith.ceildivui(left, index_constant(2))
-
-        def lane(number: ir.Value, _: Values) -> Values:
-            other = _load(lanes, [arith.addi(number, kept)])
-            _store(_combined(fold, _load(lanes, [number]), other), lanes, [number])
+    def group(start: ir.Value, _: Values) -> Values:
+        def lane(one: ir.Value, _: Values) -> Values:
+            other = _load(lanes, [arith.addi(start, one)])
+            _store(_combined(fold, _load(lanes, [one]), other), lanes, [one])
             return []
 
-        for_range(SCOPE, (0, arith.subi(left, kept), 1), [], lane)
-        return [kept]
+        for_range(SCOPE, (0, _GROUP, 1), [], lane)
+        return []
 
-    while_true(SCOPE, [count], lambda left: compare_integers("ugt", left[0], one), halve)
+    for_range(SCOPE, (_GROUP, number, _GROUP), [], group)
+    numbers = [_load(lanes, [index_constant(place)]) for place in range(_GROUP)]
+    while len(numbers) > 1:
+        half = len(numbers) // 2
+        pairs = zip(numbers[:half], numbers[half:], strict=True)
+        numbers = [_combined(fold, *pair) for pair in pairs]
+    return numbers[0]
 
 
 def _lanes_of(kind: ir.Type) -> int:
@@ -288,7 +285,9 @@ def _value(fold: _Fold, loops: Sequence[ir.Value]) -> ir.Value:
     block: Any = generic.regions[0].blocks[0]
     known: dict[ir.Value, ir.Value] = {}
     arguments = list(block.arguments)[:-1]
-    for argument, operand, walked in zip(arguments, generic.operands, maps_of(generic), strict=False):
+    for argument, operand, walked in zip(
+        arguments, generic.operands, maps_of(generic), strict=False
+    ):
         place = [loops[ir.AffineDimExpr(each).position] for each in walked.results]
         is_array = isinstance(operand.type, ir.MemRefType)
         known[argument] = _load(operand, place) if is_array else operand
