@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from jax import numpy as jnp
+
 from diastase import qjit
 from diastase_mlir.codegen.booleans import with_booleans_as_bytes
-from jax import numpy as jnp
 
 _BEFORE = """\
   %4 = load i1, ptr %3, align 1
@@ -42,7 +43,8 @@ def test_reductions_are_vectors(axis: int) -> None:
         np.testing.assert_array_equal(some, x.any(axis=axis))
         np.testing.assert_array_equal(every, x.all(axis=axis))
     assert "x i8>" in both.llvm_ir
-    assert "load i1" not in both.llvm_ir and "store i1" not in both.llvm_ir
+    assert "load i1" not in both.llvm_ir
+    assert "store i1" not in both.llvm_ir
 
 
 def test_what_is_chosen_by_stored_booleans_is_computed_in_vectors() -> None:
