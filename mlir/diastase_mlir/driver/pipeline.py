@@ -40,6 +40,7 @@ from diastase_mlir.passes.tensors.loop_interchange import loop_interchange
 from diastase_mlir.passes.tensors.precheck import precheck
 from diastase_mlir.passes.tensors.reuse_destinations import reuse_destinations
 from diastase_mlir.passes.tensors.scalarize import scalarize
+from diastase_mlir.passes.tensors.slices_to_operands import slices_to_operands
 
 _CLEAN = ("canonicalize", "cse")
 _SCALARS = frozenset({"builtin", "func", "arith", "math", "complex", "index", "llvm", "ub"})
@@ -94,6 +95,7 @@ PIPELINE = Pipeline(
             "fusion first, on values: fewer arrays to give memory to",
             (
                 extracts_to_operands,
+                slices_to_operands,
                 bounded_fusion,
                 "func.func(linalg-fuse-elementwise-ops,linalg-inline-scalar-operands)",
                 *_CLEAN,
