@@ -12,9 +12,10 @@ out to be shorter than a chunk when the program runs is left to the operation as
 
 It is done where every order gives the same, or as good: `combine` does not change when its two
 operands change places, which is seen from how it is written, and JAX asks that it be associative.
-The order depends on sizes alone. Sums, products and bits of numbers are left to LLVM, which makes
-such vectors by itself, but knows no other function, and for extremes one vector only, of which each
-operation waits for the one before.
+The order depends on sizes alone. Sums, products, bits and extremes are left to LLVM, which makes
+such vectors by itself, but knows no other function; nor extremes among chosen elements, where it
+moves the choice behind the comparison. For extremes of floats it takes one vector, of which each
+operation waits some ten cycles for the one before: long rows are done here.
 """
 
 from collections.abc import Sequence
@@ -22,8 +23,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from diastase_mlir.bindings import arith, ir
-from diastase_mlir.emit.loops import Values, for_each, for_range, if_else
-from diastase_mlir.emit.operations import compare_integers, create, index_constant, index_type
+from diastase_mlir.emit.loops import Values, for_each, for_range, when
+from diastase_mlir.emit.operations import (
+    compare_integers,
+    create,
+    enumeration,
+    index_constant,
+    index_type,
+    negate,
+)
 from diastase_mlir.passes.operations import (
     SCOPE,
     defining,
@@ -42,6 +50,8 @@ _GROUP = 16
 """Lanes that are combined in the end, one by one; a power of two."""
 LEAST_OF_A_ROW = 2 * _GROUP
 """Shorter rows stay scalar: combining the lanes would take longer."""
+LEAST_CHUNKS = 4
+"""Of rows that LLVM would do in one vector."""
 
 _COMMUTATIVE = frozenset({
     *(f"arith.{name}" for name in (
@@ -52,6 +62,9 @@ _COMMUTATIVE = frozenset({
 })  # fmt: skip
 _DONE_BY_LLVM = frozenset(
     f"arith.{name}" for name in ("addf", "mulf", "addi", "muli", "andi", "ori", "xori")
+)
+_EXTREMES = frozenset(
+    f"arith.{name}" for name in ("maximumf", "minimumf", "maxsi", "minsi", "maxui", "minui")
 )
 _PURE = ("arith", "math", "complex", "index")
 _ELEMENTARY = import_symbol("elementary", "")
@@ -70,6 +83,9 @@ class _Fold:
     """What the first make, of which the others use nothing else."""
     so_far: ir.Value
     combined: ir.Value
+    lanes: int
+    least: int
+    """Elements of a row from which on it is worth it."""
 
 
 def reductions_in_lanes(module: ir.Module) -> None:
@@ -80,12 +96,8 @@ def reductions_in_lanes(module: ir.Module) -> None:
             continue
         with ir.InsertionPoint(generic), generic.location:
             sizes = _sizes(generic)
-            if sizes is not None and _is_worth_it(sizes[-1]):
+            if sizes is not None:
                 _replace(fold, sizes)
-
-
-def _is_worth_it(size: int | ir.Value) -> bool:
-    return not isinstance(size, int) or size >= LEAST_OF_A_ROW
 
 
 # --- what is done in lanes -----------------------------------------------------------------------
@@ -116,11 +128,21 @@ def _fold_of(generic: ir.Operation) -> _Fold | None:
         return None
     if not all(_is_pure(each) or _is_harmless(each) for each in values):
         return None
-    if len(combines) == 1 and combines[0].operation.name in _DONE_BY_LLVM:
+    lanes = _lanes_of(so_far.type)
+    least = _least(combines, value, lanes)
+    if least is None or _written(combined, so_far, value) != _written(combined, value, so_far):
         return None
-    if _written(combined, so_far, value) != _written(combined, value, so_far):
-        return None
-    return _Fold(generic, tuple(values), tuple(combines), value, so_far, combined)
+    return _Fold(generic, tuple(values), tuple(combines), value, so_far, combined, lanes, least)
+
+
+def _least(combines: Sequence[Any], value: ir.Value, lanes: int) -> int | None:
+    """Elements of a row from which on it is worth it, None where LLVM does as well."""
+    name = combines[0].operation.name if len(combines) == 1 else ""
+    made = defining(value)
+    is_chosen = made is not None and made.name == "arith.select"
+    if name in _EXTREMES and not is_chosen:
+        return LEAST_CHUNKS * lanes if isinstance(value.type, ir.FloatType) else None
+    return None if name in _DONE_BY_LLVM else LEAST_OF_A_ROW
 
 
 def _taken(generic: ir.Operation, combines: Sequence[Any], made: set[ir.Value]) -> set[ir.Value]:
@@ -183,24 +205,22 @@ def _sizes(generic: ir.Operation) -> list[int | ir.Value] | None:
 
 def _replace(fold: _Fold, sizes: Sequence[int | ir.Value]) -> None:
     *_, size = sizes
-    generic, number = fold.operation, _lanes_of(fold.so_far.type)
+    number = fold.lanes
     if isinstance(size, int):
+        if size < fold.least:
+            return
         while number > size:
             number //= 2
         _emit(fold, sizes, number)
     else:
-        is_short = compare_integers("ult", size, index_constant(number))
+        is_long = compare_integers("uge", size, index_constant(max(fold.least, number)))
+        when(SCOPE, is_long, lambda: _emit(fold, sizes, number))
+        when(SCOPE, negate(is_long), lambda: _emit_as_it_was(fold))
+    fold.operation.erase()
 
-        def as_it_was() -> Values:
-            generic.clone()
-            return []
 
-        def in_lanes() -> Values:
-            _emit(fold, sizes, number)
-            return []
-
-        if_else(SCOPE, is_short, [], as_it_was, in_lanes)
-    generic.erase()
+def _emit_as_it_was(fold: _Fold) -> None:
+    fold.operation.clone()
 
 
 def _emit(fold: _Fold, sizes: Sequence[int | ir.Value], number: int) -> None:
@@ -263,12 +283,14 @@ def _lanes_of(kind: ir.Type) -> int:
 
 def _room(operation: ir.Operation, element: ir.Type, number: int) -> ir.Value:
     """An array on the stack of the function around an operation."""
-    segments = {"operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0])}
-    segments["alignment"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(64), 64)
+    attributes: dict[str, ir.Attribute] = {
+        "operandSegmentSizes": ir.DenseI32ArrayAttr.get([0, 0]),
+        "alignment": enumeration(64),
+    }
     entry = function_around(operation).regions[0].blocks[0]
     with ir.InsertionPoint.at_block_begin(entry):
         kind = ir.MemRefType.get([number], element)
-        return create("memref.alloca", [kind], [], segments).result
+        return create("memref.alloca", [kind], [], attributes).result
 
 
 # --- what is inside of them ----------------------------------------------------------------------
