@@ -27,6 +27,7 @@ from diastase_mlir.bindings.pass_pipeline import (
     run_pipeline,
 )
 from diastase_mlir.codegen.allocation_runtime import with_memory
+from diastase_mlir.codegen.booleans import with_booleans_as_bytes
 from diastase_mlir.codegen.half_floats import emulated_float_types, with_half_floats
 from diastase_mlir.codegen.import_table import LinkedText, link_imports
 from diastase_mlir.codegen.llvm_text import for_llvmlite
@@ -164,6 +165,7 @@ def _to_llvm_ir(
 
 def _translated(module: ir.Module) -> str:
     text = with_half_floats(translate_module_to_llvmir(module.operation))
+    text = with_booleans_as_bytes(text)
     return for_llvmlite(text, as_bits=emulated_float_types())
 
 

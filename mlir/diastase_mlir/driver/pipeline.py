@@ -19,6 +19,7 @@ from diastase_mlir.passes.buffers.parallel_loops import parallel_loops
 from diastase_mlir.passes.buffers.parts.equal_loops import equal_loops
 from diastase_mlir.passes.buffers.parts.inline_parts import inline_parts
 from diastase_mlir.passes.buffers.parts.outline_parts import outline_parts
+from diastase_mlir.passes.buffers.reductions_in_lanes import reductions_in_lanes
 from diastase_mlir.passes.buffers.separate_aliases import separate_aliases
 from diastase_mlir.passes.buffers.small_arrays_on_stack import small_arrays_on_stack
 from diastase_mlir.passes.buffers.vector_lanes import vector_lanes
@@ -40,6 +41,7 @@ from diastase_mlir.passes.tensors.loop_interchange import loop_interchange
 from diastase_mlir.passes.tensors.precheck import precheck
 from diastase_mlir.passes.tensors.reuse_destinations import reuse_destinations
 from diastase_mlir.passes.tensors.scalarize import scalarize
+from diastase_mlir.passes.tensors.slices_to_operands import slices_to_operands
 from diastase_mlir.passes.tensors.unbatch_loops import unbatch_loops
 
 _CLEAN = ("canonicalize", "cse")
@@ -96,6 +98,7 @@ PIPELINE = Pipeline(
             (
                 unbatch_loops,
                 extracts_to_operands,
+                slices_to_operands,
                 bounded_fusion,
                 "func.func(linalg-fuse-elementwise-ops,linalg-inline-scalar-operands)",
                 *_CLEAN,
@@ -136,6 +139,7 @@ PIPELINE = Pipeline(
                 vector_lanes,
                 elementary_calls,
                 interruptible_loops,  # which sees whether a body calls the thread pool
+                reductions_in_lanes,  # whose loops are too short to be interrupted
                 results_in_memory,  # before it is seen what parts of a function return
                 equal_loops,
                 split_functions,  # LLVM's time grows with the square of a function's loops

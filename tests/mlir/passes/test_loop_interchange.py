@@ -37,6 +37,7 @@ def ordered(body, maps, kinds, types):
 
 SUM = "^bb0(%x: f64, %s: f64): %t = arith.addf %s, %x : f64 linalg.yield %t : f64"
 DIFFERENCE = "^bb0(%x: f64, %s: f64): %t = arith.subf %s, %x : f64 linalg.yield %t : f64"
+QUOTIENT = "^bb0(%x: f64, %s: f64): %t = arith.divf %s, %x : f64 linalg.yield %t : f64"
 COLUMNS = ("(i, j) -> (j, i)", "(i, j) -> (i)")
 
 
@@ -50,9 +51,18 @@ def test_what_may_not_be_reordered_keeps_its_order():
     kinds = ("reduction", "reduction")
     types = ("memref<?x?xf64>", "memref<f64>")
     maps = ("(i, j) -> (j, i)", "(i, j) -> ()")
-    assert "(d0, d1) -> (d1, d0)" in ordered(DIFFERENCE, maps, kinds, types)
-    assert "fastmath" not in ordered(DIFFERENCE, maps, kinds, types)
+    assert "(d0, d1) -> (d1, d0)" in ordered(QUOTIENT, maps, kinds, types)
+    assert "fastmath" not in ordered(QUOTIENT, maps, kinds, types)
     assert "(d0, d1) -> (d1, d0)" not in ordered(SUM, maps, kinds, types)
+
+
+def test_what_is_subtracted_is_added_with_the_other_sign():
+    text = ordered(
+        DIFFERENCE, COLUMNS, ("parallel", "reduction"), ("memref<?x?xf64>", "memref<?xf64>")
+    )
+    assert "%0 = arith.negf %in" in text
+    assert "arith.addf %out, %0 fastmath<reassoc>" in text
+    assert 'iterator_types = ["reduction", "parallel"]' in text
 
 
 def test_positions_in_the_body_follow_their_loops():

@@ -146,6 +146,47 @@ def with_axis(array: ir.Value, axis: int, sizes: ir.Value) -> ir.Value:
     return spread_to(array, sizes, kind, axes)
 
 
+def stacked(array: ir.Value, axis: int) -> list[ir.Value] | None:
+    """The arrays that one consists of along an axis, without it; None where nothing says so."""
+    made: Any = array.owner
+    if isinstance(made, ir.Block) or made.name != "stablehlo.concatenate":
+        return None
+    parts = list(made.operands)
+    along = ir.IntegerAttr(made.attributes["dimension"]).value
+    if along != axis or any(tensor_type(part).shape[axis] != 1 for part in parts):
+        return None
+    found = [without for part in parts if (without := _without_axis(part, axis)) is not None]
+    return found if len(found) == len(parts) else None
+
+
+def _without_axis(array: ir.Value, axis: int) -> ir.Value | None:
+    """The array without an axis of size 1, as it was before it got it if it did."""
+    own = tensor_type(array).shape
+    shape = [*own[:axis], *own[axis + 1 :]]
+    made: Any = array.owner
+    if not isinstance(made, ir.Block) and made.name in _WITH_AXES:
+        source = made.operands[0]
+        if tensor_type(source).shape == shape and _keeps_order(made, axis):
+            return source
+    return reshaped(array, shape) if tensor_type(array).has_static_shape else None
+
+
+_WITH_AXES = (
+    "stablehlo.reshape", "stablehlo.broadcast_in_dim", "stablehlo.dynamic_broadcast_in_dim",
+)  # fmt: skip
+
+
+def _keeps_order(made: Any, axis: int) -> bool:
+    """Whether an operation adds this axis and changes nothing else."""
+    if made.name == "stablehlo.reshape":
+        return True
+    axes = list(ir.DenseI64ArrayAttr(made.attributes["broadcast_dimensions"]))
+    if "known_expanding_dimensions" in made.attributes:
+        if len(ir.DenseI64ArrayAttr(made.attributes["known_expanding_dimensions"])):
+            return False
+    return axes == [own + (own >= axis) for own in range(len(axes))]
+
+
 def row_at(
     context: LoweringContext, array: ir.Value, place: ir.Value, sizes: ir.Value | None = None
 ) -> ir.Value:

@@ -1,8 +1,12 @@
-"""Rules for reductions: where they are over nothing, and for positions of extremes.
+"""Rules for reductions: where they are over nothing or few arrays, and for positions of extremes.
 
-Sums and the like need no rule of ours (StableHLO's `reduce` converts), except over no axes at all.
+Sums and the like need no rule of ours (StableHLO's `reduce` converts), except over no axes at all,
+and along an axis that was made by laying a few arrays side by side: what is combined are the arrays
+then, element by element, and the array that they would make need not be.
 """
 
+from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import jax.numpy as jnp
@@ -13,7 +17,7 @@ from diastase_mlir.jax_compat import ir
 from diastase_mlir.lowering.core.array_types import is_complex, is_known_empty
 from diastase_mlir.lowering.core.context import LoweringContext
 from diastase_mlir.lowering.core.registry import Equation, lowers
-from diastase_mlir.lowering.elementwise.moves import full
+from diastase_mlir.lowering.elementwise.moves import full, stacked
 from diastase_mlir.lowering.tensor.windows import identity_of
 
 
@@ -24,17 +28,30 @@ from diastase_mlir.lowering.tensor.windows import identity_of
 def lower_reduce(
     context: LoweringContext, equation: Equation, operand: ir.Value, *_rest: ir.Value
 ) -> list[ir.Value]:
-    """Over no axes, or of an array known to be empty; others are left to JAX's rule."""
-    if not len(equation.params["axes"]):
+    """Over no axes or few arrays, or of nothing; others are left to JAX's rule."""
+    axes = equation.params["axes"]
+    if not len(axes):
         return [operand]
     (aval,), (result,) = equation.avals_in[:1], equation.avals_out
     name = equation.primitive.name
+    parts = stacked(operand, axes[0]) if len(axes) == 1 else None
+    if parts is not None and len(parts) <= FEW:
+        combine = _ELEMENTWISE[name]
+        return context.lower_function(
+            lambda *arrays: (reduce(combine, arrays),), [result] * len(parts), parts
+        )
     if not is_known_empty(aval) or (is_complex(aval.dtype) and name in _EXTREMES):
         return NotImplemented
     neutral = np.array(_neutral(equation, result.dtype)).astype(result.dtype)
     return [full(context, context.constant(neutral), result)]
 
 
+FEW = 8
+"""Arrays, or elements of a row, that are combined one after the other, in registers."""
+_ELEMENTWISE: dict[str, Callable[[Any, Any], Any]] = {
+    "reduce_sum": lax.add, "reduce_prod": lax.mul, "reduce_max": lax.max, "reduce_min": lax.min,
+    "reduce_or": lax.bitwise_or, "reduce_and": lax.bitwise_and, "reduce_xor": lax.bitwise_xor,
+}  # fmt: skip
 _EXTREMES = ("reduce_max", "reduce_min")
 
 
@@ -67,6 +84,7 @@ def lower_argument_of_extreme(
     """The first position of the largest (smallest) element; a NaN counts as both.
 
     Two reductions, as vectors and threads can share them: the extreme, and the least of its places.
+    Of a few elements: one comparison after the other.
     """
     aval = equation.avals_in[0]
     if is_complex(aval.dtype):
@@ -74,6 +92,8 @@ def lower_argument_of_extreme(
     (axis,) = equation.params["axes"]
     wanted = np.dtype(equation.params["index_dtype"])
     size = aval.shape[axis]
+    if isinstance(size, int) and 0 < size <= FEW:
+        return _place_among_few(context, equation, operand, axis)
     short = isinstance(size, int) and size < _BEYOND
     # Wide enough for `_BEYOND` to be no position, and as narrow as can be.
     counted = np.dtype(np.int32) if short or wanted.itemsize < 4 else wanted
@@ -88,6 +108,34 @@ def lower_argument_of_extreme(
         return (first.astype(wanted),)
 
     return context.lower_function(places, [aval], [operand])
+
+
+def _place_among_few(
+    context: LoweringContext, equation: Equation, operand: ir.Value, axis: int
+) -> list[ir.Value]:
+    (aval,), (result,) = equation.avals_in, equation.avals_out
+    is_better = lax.gt if equation.primitive.name == "argmax" else lax.lt
+    parts = stacked(operand, axis)
+
+    def place(*arrays: Any) -> tuple[Any, ...]:
+        if parts is None:
+            (whole,) = arrays
+            arrays = tuple(
+                lax.index_in_dim(whole, number, axis, keepdims=False)
+                for number in range(aval.shape[axis])
+            )
+        best, found = arrays[0], lax.full_like(arrays[0], 0, result.dtype)
+        for number, array in enumerate(arrays[1:], start=1):
+            better = is_better(array, best)
+            if jnp.issubdtype(aval.dtype, jnp.floating):
+                better |= (array != array) & (best == best)
+            best = lax.select(better, array, best)
+            found = lax.select(better, lax.full_like(found, number), found)
+        return (found,)
+
+    if parts is None:
+        return context.lower_function(place, [aval], [operand])
+    return context.lower_function(place, [result.update(dtype=aval.dtype)] * len(parts), parts)
 
 
 _BEYOND = np.iinfo(np.int32).max

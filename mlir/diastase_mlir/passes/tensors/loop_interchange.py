@@ -11,6 +11,7 @@ the axes of what they read and write, and innermost the one that finds most of i
 No result depends on the order of parallel loops, nor on where they stand among the others. Loops
 over what is combined keep their order among each other, unless every order gives the same.
 
+What is subtracted from a result is added with the other sign, which is the same number.
 Sums and products of floats become `reassoc`: LLVM adds several partial sums then, a vector of
 them, which is faster and more accurate than one sum after another. XLA does the same. Minima and
 maxima need no permission.
@@ -18,9 +19,18 @@ maxima need no permission.
 
 from collections.abc import Collection, Sequence
 
-from diastase_mlir.bindings import ir
-from diastase_mlir.passes.operations import combining, maps_of, operations_named, parallel_loops
+from diastase_mlir.bindings import arith, ir
+from diastase_mlir.emit.operations import create, scalar_constant
+from diastase_mlir.passes.operations import (
+    combining,
+    defining,
+    last_of,
+    maps_of,
+    operations_named,
+    parallel_loops,
+)
 
+_SUMS = {"arith.subf": "arith.addf", "arith.subi": "arith.addi"}
 _REASSOCIATED = frozenset({"arith.addf", "arith.mulf"})
 
 Axes = tuple[int, ...]
@@ -37,6 +47,8 @@ def loop_interchange(module: ir.Module) -> None:
 def _order(generic: ir.Operation) -> None:
     kinds = list(ir.ArrayAttr(generic.attributes["iterator_types"]))
     reductions = [loop for loop, parallel in enumerate(parallel_loops(generic)) if not parallel]
+    if reductions:
+        _add_negated(generic)
     combines = combining(generic) if reductions else None
     if combines is not None and combines.name in _REASSOCIATED:
         combines.attributes["fastmath"] = ir.Attribute.parse("#arith.fastmath<reassoc>")
@@ -52,6 +64,27 @@ def _order(generic: ir.Operation) -> None:
         return
     if order != list(range(len(kinds))):
         _permute(generic, maps, kinds, order)
+
+
+def _add_negated(generic: ir.Operation) -> None:
+    """Make a sum of what is subtracted from the result so far, if nothing else is done with it."""
+    block = generic.regions[0].blocks[0]
+    so_far = block.arguments[len(block.arguments) - 1]
+    ends = last_of(block).operands
+    last = defining(ends[0]) if len(ends) == 1 else None
+    if last is None or last.name not in _SUMS or last.operands[0] != so_far:
+        return
+    if [use.owner for use in so_far.uses] != [last]:
+        return
+    number = last.operands[1]
+    with ir.InsertionPoint(last), last.location:
+        if last.name == "arith.subf":
+            negated = create("arith.negf", [number.type], [number]).result
+        else:
+            negated = arith.subi(scalar_constant(number.type, 0), number)
+        total = create(_SUMS[last.name], [number.type], [so_far, negated]).result
+    last.results[0].replace_all_uses_with(total)
+    last.operation.erase()
 
 
 def best_order(operands: Sequence[Axes], written: int, once: Collection[int] = ()) -> list[int]:
