@@ -1,0 +1,138 @@
+"""A loop over a few elements, written out: the operations of its body, once for each turn.
+
+    %1 = linalg.generic ins(%0 : tensor<2xf64>) { ^bb0(%in, %out):        %a = arith.negf %x : f64
+           %2 = arith.negf %in : f64                                 ->   %b = arith.negf %y : f64
+           linalg.yield %2 } -> tensor<2xf64>
+
+Sums and products, which may be added up in any order (`loop_interchange`), are so in pairs: no more
+of them wait for each other than must.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from math import prod
+from typing import Any
+
+from diastase_mlir.bindings import ir
+from diastase_mlir.emit.operations import binary
+from diastase_mlir.passes.operations import combining, defining, maps_of, operands_of
+from diastase_mlir.passes.tensors.arrays_in_registers.bodies import Body
+from diastase_mlir.passes.tensors.arrays_in_registers.elements import Elements, as_array, is_small
+
+LOOPS = frozenset({"linalg.generic", "linalg.contract"})
+MOST_TURNS = 128
+
+Place = tuple[int, ...]
+
+
+def turns_of(loop: Any) -> list[int] | None:
+    """How often each of an operation's loops runs; None if they are many, or it is not known."""
+    maps, sizes = maps_of(loop), dict[int, int]()
+    for operand, affine_map in zip(operands_of(loop), maps, strict=True):
+        kind: Any = operand.type
+        if not isinstance(kind, ir.RankedTensorType):
+            continue
+        for size, result in zip(kind.shape, affine_map.results, strict=True):
+            if isinstance(result, ir.AffineDimExpr):
+                sizes[ir.AffineDimExpr(result).position] = size
+    turns = [sizes.get(number, 0) for number in range(maps[0].n_dims)]
+    return turns if 1 <= prod(turns) <= MOST_TURNS else None
+
+
+def may_be_written_out(loop: Any) -> bool:
+    """Whether an operation is a loop over a few elements of small arrays."""
+    return (
+        len(loop.results) > 0
+        and all(_is_small_or_number(own.type) for own in operands_of(loop))
+        and turns_of(loop) is not None
+        and all(_linear(own, one.n_dims) for one in maps_of(loop) for own in one.results)
+    )
+
+
+def written_out(loop: Any, elements: Elements) -> list[ir.Value]:
+    """The results, as arrays of numbers; emitted where the operation stands."""
+    kinds = [result.type for result in loop.results]
+    body, combines = Body(elements, loop.regions[0].blocks[0]), combining(loop)
+    arguments = list(loop.regions[0].blocks[0].arguments)
+    arrays = [
+        _elements_read(operand, argument, elements)
+        for operand, argument in zip(operands_of(loop), arguments, strict=True)
+    ]
+    places = [
+        _place_in(own.type, one) for own, one in zip(operands_of(loop), maps_of(loop), strict=True)
+    ]
+    results = arrays[len(arrays) - len(kinds) :]
+    terms: dict[int, list[ir.Value]] = {}
+    for turn in product(*map(range, turns_of(loop) or ())):
+        at = [place(turn) for place in places]
+        values: Any = {
+            argument: array[place]
+            for argument, array, place in zip(arguments, arrays, at, strict=True)
+            if array[place] is not None
+        }
+        emitted = body.emit(turn, values, combines)
+        if combines is None:
+            for array, place, number in zip(results, at[-len(kinds) :], emitted, strict=True):
+                array[place] = number
+        else:
+            (term,) = (
+                own for own, operand in zip(emitted, operands_of(combines)) if operand != arguments[-1]
+            )
+            terms.setdefault(at[-1], []).append(term)
+    for place, own in terms.items():
+        results[0][place] = _combined(combines.name, [results[0][place], *own])
+    return [as_array(kind, array) for kind, array in zip(kinds, results, strict=True)]
+
+
+def _combined(name: str, numbers: list[ir.Value]) -> ir.Value:
+    """All numbers by one operation, in pairs."""
+    while len(numbers) > 1:
+        pairs = zip(numbers[::2], numbers[1::2], strict=False)
+        last = numbers[len(numbers) & ~1 :]
+        numbers = [*(binary(name, *pair) for pair in pairs), *last]
+    return numbers[0]
+
+
+def _elements_read(operand: Any, argument: Any, elements: Elements) -> list[Any]:
+    """The elements of an operand; None each, where nobody reads them."""
+    if not isinstance(operand.type, ir.RankedTensorType):
+        return [operand]
+    if next(iter(argument.uses), None) is None:
+        return [None] * prod(operand.type.shape)
+    return list(elements.of(operand))
+
+
+def _place_in(kind: Any, affine_map: ir.AffineMap) -> Callable[[Place], int]:
+    """The number of the element of an operand in a turn."""
+    if not isinstance(kind, ir.RankedTensorType):
+        return lambda _: 0
+    factors, constant = [0] * affine_map.n_dims, 0
+    for size, result in zip(kind.shape, affine_map.results, strict=True):
+        *own, more = _linear(result, affine_map.n_dims) or ()
+        factors = [factor * size + part for factor, part in zip(factors, own, strict=True)]
+        constant = constant * size + more
+    used = [(number, factor) for number, factor in enumerate(factors) if factor]
+    return lambda turn: constant + sum(turn[number] * factor for number, factor in used)
+
+
+def _linear(expression: ir.AffineExpr, loops: int) -> list[int] | None:
+    """An index as a sum: what each loop's number is multiplied by, and what is added."""
+    if isinstance(expression, ir.AffineDimExpr):
+        place = ir.AffineDimExpr(expression).position
+        return [int(number == place) for number in range(loops + 1)]
+    if isinstance(expression, ir.AffineConstantExpr):
+        return [0] * loops + [ir.AffineConstantExpr(expression).value]
+    if not isinstance(expression, (ir.AffineAddExpr, ir.AffineMulExpr)):
+        return None
+    left, right = (_linear(own, loops) for own in (expression.lhs, expression.rhs))
+    if left is None or right is None:
+        return None
+    if isinstance(expression, ir.AffineAddExpr):
+        return [one + other for one, other in zip(left, right, strict=True)]
+    if any(right[:-1]):
+        left, right = right, left
+    return None if any(right[:-1]) else [own * right[-1] for own in left]
+
+
+def _is_small_or_number(kind: Any) -> bool:
+    return not isinstance(kind, ir.ShapedType) or is_small(kind)
