@@ -156,10 +156,11 @@ def _handed(operation: Any) -> Iterator[tuple[Any, Any, bool]]:
     results, arguments = list(operation.results), arguments_of(operation)
     pairs = [(results, own, True) for own in last]
     if operation.name == "scf.for":
-        pairs += [(arguments[0], last[0], True), (arguments[0], operands_of(operation)[3:], False)]
+        pairs = [(arguments[0], last[0], True), (results, arguments[0], False)]
+        pairs += [(arguments[0], operands_of(operation)[3:], False)]
     elif operation.name == "scf.while":
-        pairs = [(results, last[0][1:], True), (arguments[1], last[0][1:], True)]
-        pairs += [(results, arguments[1], False), (arguments[0], last[1], True)]
+        pairs = [(arguments[0], last[1], True), (arguments[1], last[0][1:], True)]
+        pairs += [(results, arguments[1], False)]
         pairs += [(arguments[0], operands_of(operation), False)]
     for places, given, by_block in pairs:
         for place, own in zip(places, given, strict=True):
