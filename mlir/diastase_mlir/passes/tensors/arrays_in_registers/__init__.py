@@ -26,7 +26,11 @@ from diastase_mlir.passes.tensors.arrays_in_registers.choice import (
 )
 from diastase_mlir.passes.tensors.arrays_in_registers.control_flow import CONTROL_FLOW, made_anew
 from diastase_mlir.passes.tensors.arrays_in_registers.elements import Elements
-from diastase_mlir.passes.tensors.arrays_in_registers.unrolling import written_out
+from diastase_mlir.passes.tensors.arrays_in_registers.unrolling import (
+    is_side_by_side,
+    written_out,
+)
+from diastase_toolchain.machine_code import SIDE_BY_SIDE
 
 
 def arrays_in_registers(module: ir.Module) -> None:
@@ -34,7 +38,11 @@ def arrays_in_registers(module: ir.Module) -> None:
     for view in module.body.operations:
         function = view.operation
         if function.name == "func.func" and len(function.regions[0].blocks):
-            _Rewriting(function).block(function.regions[0].blocks[0])
+            rewriting = _Rewriting(function)
+            rewriting.block(function.regions[0].blocks[0])
+            if rewriting.side_by_side:
+                kept = ir.ArrayAttr.get([ir.StringAttr.get(SIDE_BY_SIDE)])
+                function.attributes["passthrough"] = kept
 
 
 class _Rewriting:
@@ -44,6 +52,8 @@ class _Rewriting:
         self._loops = loops_to_write_out(function)
         self._numbers = arrays_as_numbers(function, self._loops)
         self._elements = Elements(function)
+        self.side_by_side = False
+        """Whether something was written out that vectors may do."""
 
     def block(self, block: Any) -> None:
         """Rewrite a block's operations."""
@@ -56,6 +66,7 @@ class _Rewriting:
                         self.block(inner)
                 finish()
             elif len(operation.results) and operation.results[0] in self._loops:
+                self.side_by_side |= is_side_by_side(operation)
                 with ir.InsertionPoint(operation), operation.location:
                     _replace(operation, written_out(operation, self._elements))
             elif operation.name in UPDATES and stands_in_loop(operation):

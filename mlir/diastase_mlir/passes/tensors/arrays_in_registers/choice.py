@@ -38,6 +38,9 @@ from diastase_mlir.passes.tensors.arrays_in_registers.unrolling import (
     turns_of,
 )
 
+MOST_CARRIED = 16
+"""Elements of an array that is carried: as many registers are there for numbers."""
+
 MOST_CALLS = 4
 MOST_OPERATIONS = 4096
 
@@ -52,9 +55,9 @@ _HANDS_ON = frozenset({"scf.yield", "scf.condition", *CONTROL_FLOW})
 def loops_to_write_out(function: Any) -> set[Any]:
     """The first results of the operations that are written out."""
     loops = [own.operation for own in operations_named(function, *LOOPS)]
-    others = _fused_with_calls(loops)
-    chosen, left = set[Any](), MOST_OPERATIONS
     found = [own for own in loops if stands_in_loop(own) and may_be_written_out(own)]
+    others = _fused_with(loops, _arrays_in_memory(function, {own.results[0] for own in found}))
+    chosen, left = set[Any](), MOST_OPERATIONS
     for own in sorted(found, key=_work):
         left -= _work(own)
         if left >= 0 and own.results[0] not in others:
@@ -76,15 +79,22 @@ def stands_in_loop(operation: Any) -> bool:
     return False
 
 
-def _fused_with_calls(loops: Collection[Any]) -> set[Any]:
-    """The results of elementwise loops with calls that vectors make, and of those beside them."""
+def _fused_with(loops: Collection[Any], in_memory: Collection[Any]) -> set[Any]:
+    """The results of long elementwise loops that stay loops.
+
+    They have calls that vectors make, or read or make an array in memory; or stand beside such.
+    """
     elementwise = {
         own.results[0]: own
         for own in loops
         if own.name == "linalg.generic" and _is_elementwise(own) and _is_long(own)
     }
     found = set[Any]()
-    waiting = [result for result, own in elementwise.items() if _calls(own)]
+    waiting = [
+        result
+        for result, own in elementwise.items()
+        if result in in_memory or not in_memory.isdisjoint(operands_of(own)) or _calls(own)
+    ]
     while waiting:
         result = waiting.pop()
         if result in found:
@@ -114,13 +124,26 @@ def _is_long(loop: Any) -> bool:
 
 def arrays_as_numbers(function: Any, written_out: Collection[Any]) -> set[Any]:
     """The results, and arguments of blocks, of loops and branches that become numbers."""
+    uses = _uses_of_arrays(function, written_out)
+    return {value for value, own in uses.items() if own.are_of_numbers()}
+
+
+def _arrays_in_memory(function: Any, written_out: Collection[Any]) -> set[Any]:
+    """Arrays that are handed on and have elements at places which are not known."""
+    uses = _uses_of_arrays(function, written_out)
+    return {value for value, own in uses.items() if own.at_any_place}
+
+
+def _uses_of_arrays(function: Any, written_out: Collection[Any]) -> dict[Any, "_Uses"]:
+    """How the array is used that a value is, or is handed on as."""
     arrays = _Arrays(function)
     uses = {own: _Uses(written_out) for own in map(arrays.of, arrays.values)}
-    for value in arrays.values:
-        uses[arrays.of(value)].see(value)
-    for value, made_by in arrays.made_by:
-        uses[arrays.of(value)].see_maker(made_by)
-    return {value for value in arrays.values if uses[arrays.of(value)].are_of_numbers()}
+    found = {value: uses[arrays.of(value)] for value in arrays.values}
+    for value, own in found.items():
+        own.see(value)
+    for value, made in arrays.made:
+        found[value].see_maker(made.owner.operation)
+    return found | {made: found[value] for value, made in arrays.made}
 
 
 class _Arrays:
@@ -134,13 +157,13 @@ class _Arrays:
             if operation.name != "scf.if" or stands_in_loop(operation):
                 handed += _handed(operation.operation)
         self.values = {value: value for value, *_ in handed}
-        self.made_by: list[tuple[Any, Any]] = []
-        """Values, and the operations whose results they are handed by blocks."""
+        self.made: list[tuple[Any, Any]] = []
+        """Values, and results of other operations that blocks hand them."""
         for value, given, by_block in handed:
             if given in self.values:
                 self.values[self.of(given)] = self.of(value)
             elif by_block and defining(given) is not None:
-                self.made_by.append((value, given.owner.operation))
+                self.made.append((value, given))
 
     def of(self, value: Any) -> Any:
         """The value that stands for all that are one array."""
@@ -164,7 +187,7 @@ def _handed(operation: Any) -> Iterator[tuple[Any, Any, bool]]:
         pairs += [(arguments[0], operands_of(operation), False)]
     for places, given, by_block in pairs:
         for place, own in zip(places, given, strict=True):
-            if is_small(place.type):
+            if is_small(place.type, MOST_CARRIED):
                 yield place, own, by_block
 
 
@@ -174,11 +197,11 @@ class _Uses:
     def __init__(self, written_out: Collection[Any]):
         self._written_out = written_out
         self._by_elements = self._as_array = 0
-        self._at_any_place = False
+        self.at_any_place = False
 
     def are_of_numbers(self) -> bool:
         """Whether the array had better be numbers."""
-        return not self._at_any_place and 0 < self._by_elements >= self._as_array
+        return not self.at_any_place and 0 < self._by_elements >= self._as_array
 
     def see(self, array: Any) -> None:
         """See how an array is read."""
@@ -212,7 +235,7 @@ class _Uses:
             return
         is_known = has_known_place(operation)
         self._count(is_known)
-        self._at_any_place |= not is_known
+        self.at_any_place |= not is_known
 
     def _is_written_out(self, operation: Any) -> bool:
         return len(operation.results) > 0 and operation.results[0] in self._written_out

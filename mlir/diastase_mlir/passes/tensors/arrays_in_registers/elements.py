@@ -14,7 +14,7 @@ from diastase_mlir.emit.operations import create, index_binary, scalar_constant
 from diastase_mlir.emit.tensors import DYNAMIC, HIDING, extract
 from diastase_mlir.passes.operations import behind, constant_of, defining
 
-MOST = 16
+MOST = 32
 """Elements of a small array."""
 
 SAME_ELEMENTS = frozenset({HIDING, "tensor.expand_shape", "tensor.collapse_shape", "tensor.cast"})

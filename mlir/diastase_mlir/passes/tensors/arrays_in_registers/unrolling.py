@@ -21,6 +21,8 @@ from diastase_mlir.passes.tensors.arrays_in_registers.elements import Elements, 
 
 LOOPS = frozenset({"linalg.generic", "linalg.contract"})
 MOST_TURNS = 128
+VECTOR = 4
+"""Numbers for which a vector gains more than it takes to put them together."""
 
 Place = tuple[int, ...]
 
@@ -47,6 +49,12 @@ def may_be_written_out(loop: Any) -> bool:
         and turns_of(loop) is not None
         and all(_linear(own, one.n_dims) for one in maps_of(loop) for own in one.results)
     )
+
+
+def is_side_by_side(loop: Any) -> bool:
+    """Whether neighbours in a result are computed alike, and as many as stand in a vector."""
+    shape = list(loop.results[0].type.shape)
+    return len(shape) > 0 and shape[-1] % VECTOR == 0 and prod(shape) >= 2 * VECTOR
 
 
 def written_out(loop: Any, elements: Elements) -> list[ir.Value]:
