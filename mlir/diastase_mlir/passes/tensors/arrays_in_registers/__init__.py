@@ -11,7 +11,7 @@ write what the next one reads. What is used as an array by something else become
 
 - `choice`: which loops over elements, and which carried arrays
 - `elements`: what numbers an array consists of
-- `unrolling`, `bodies`: a loop over elements written out, and its body in one turn
+- `unrolling`: a loop over elements written out; `passes.bodies`: its body in one turn
 - `control_flow`: loops and branches that hand on numbers
 """
 

@@ -14,7 +14,6 @@ from math import prod
 from typing import Any
 
 from diastase_engine import ELEMENTARY_FUNCTIONS
-from diastase_mlir.bindings import ir
 from diastase_mlir.passes.operations import (
     defining,
     last_of,
@@ -79,7 +78,7 @@ def stands_in_loop(operation: Any) -> bool:
     return False
 
 
-def _fused_with(loops: Collection[Any], in_memory: Collection[Any]) -> set[Any]:
+def _fused_with(loops: Collection[Any], in_memory: set[Any]) -> set[Any]:
     """The results of long elementwise loops that stay loops.
 
     They have calls that vectors make, or read or make an array in memory; or stand beside such.

@@ -5,6 +5,7 @@ another, or another under another shape, has its elements from there. Of any oth
 read where the array is made, once.
 """
 
+from collections.abc import Sequence
 from itertools import product
 from math import prod
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.operations import create, index_binary, scalar_constant
 from diastase_mlir.emit.tensors import DYNAMIC, HIDING, extract
+from diastase_mlir.passes.bodies import Constants, Known
 from diastase_mlir.passes.operations import behind, constant_of, defining
 
 MOST = 32
@@ -36,21 +38,18 @@ class Elements:
     """The elements of the arrays of one function."""
 
     def __init__(self, function: Any):
-        self._start = function.regions[0].blocks[0]
+        self.constants = Constants(function)
         self._read: dict[ir.Value, list[ir.Value]] = {}
-        self._constants: dict[tuple[ir.Type, int], ir.Value] = {}
 
-    def constant(self, kind: ir.Type, number: int) -> ir.Value:
-        """An integer, made once in the function."""
-        key = kind, number
-        if key not in self._constants:
-            with ir.InsertionPoint.at_block_begin(self._start), ir.Location.unknown():
-                self._constants[key] = scalar_constant(kind, number)
-        return self._constants[key]
-
-    def position(self, place: tuple[int, ...]) -> list[ir.Value]:
-        """Indices that are known, as values."""
-        return [self.constant(ir.IndexType.get(), number) for number in place]
+    def element(self, array: Any, place: Sequence[Known]) -> ir.Value | None:
+        """The element at a place that is known, of a small array."""
+        if not is_small(array.type):
+            return None
+        known = [own for own in place if isinstance(own, int)]
+        inside = [0 <= own < size for own, size in zip(known, array.type.shape, strict=False)]
+        if len(known) < len(place) or not all(inside):
+            return None
+        return self.of(array)[flat(known, array.type.shape)]
 
     def of(self, array: Any) -> list[ir.Value]:
         """The elements of a small array."""
@@ -70,11 +69,11 @@ class Elements:
             if made_by.name == "linalg.fill":
                 return [made_by.operands[0]] * prod(array.type.shape)
             if made_by.name == "tensor.empty":
-                number = self.constant(array.type.element_type, 0)
-                return [number] * prod(array.type.shape)
+                with behind(array), made_by.location:
+                    return [scalar_constant(array.type.element_type, 0)] * prod(array.type.shape)
         positions = product(*map(range, array.type.shape))
         with behind(array), array.owner.location if made_by else ir.Location.unknown():
-            return [extract(array, self.position(place)) for place in positions]
+            return [extract(array, [*map(self.constants.index, place)]) for place in positions]
 
     def _of_part(self, part: Any) -> list[ir.Value]:
         """Elements of a part of an array, which are read at their places in the whole."""
@@ -91,14 +90,14 @@ class Elements:
 
     def _sum(self, start: Any, step: int) -> ir.Value:
         if not isinstance(start, ir.Value):
-            return self.constant(ir.IndexType.get(), start + step)
-        return index_binary("addi", start, self.position((step,))[0]) if step else start
+            return self.constants.index(start + step)
+        return index_binary("addi", start, self.constants.index(step)) if step else start
 
     def inserted(self, update: Any) -> ir.Value | None:
         """The array that a part of another one makes of it, where its elements are known."""
         source, array, *_ = update.operands
         if update.name == "tensor.insert":
-            place = tuple(map(constant_of, list(update.operands)[2:]))
+            place: Any = [*map(constant_of, list(update.operands)[2:])]
             if None in place or not is_small(array.type):
                 return None
             return self._with({flat(place, array.type.shape): source}, array)
@@ -162,7 +161,7 @@ def has_known_strides(operation: Any) -> bool:
     return DYNAMIC not in ir.DenseI64ArrayAttr(operation.attributes["static_strides"])
 
 
-def flat(place: tuple[int, ...], shape: list[int]) -> int:
+def flat(place: Sequence[int], shape: Sequence[int]) -> int:
     """The number of an element in row-major order."""
     number = 0
     for size, index in zip(shape, place, strict=True):

@@ -8,15 +8,15 @@ Sums and products, which may be added up in any order (`loop_interchange`), are 
 of them wait for each other than must.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import product
 from math import prod
 from typing import Any
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.operations import binary
-from diastase_mlir.passes.operations import combining, defining, maps_of, operands_of
-from diastase_mlir.passes.tensors.arrays_in_registers.bodies import Body
+from diastase_mlir.passes.bodies import Body
+from diastase_mlir.passes.operations import combining, maps_of, operands_of
 from diastase_mlir.passes.tensors.arrays_in_registers.elements import Elements, as_array, is_small
 
 LOOPS = frozenset({"linalg.generic", "linalg.contract"})
@@ -60,8 +60,8 @@ def is_side_by_side(loop: Any) -> bool:
 def written_out(loop: Any, elements: Elements) -> list[ir.Value]:
     """The results, as arrays of numbers; emitted where the operation stands."""
     kinds = [result.type for result in loop.results]
-    body, combines = Body(elements, loop.regions[0].blocks[0]), combining(loop)
-    arguments = list(loop.regions[0].blocks[0].arguments)
+    block, combines = loop.regions[0].blocks[0], combining(loop)
+    body, arguments = Body(block, elements.constants, elements.element), list(block.arguments)
     arrays = [
         _elements_read(operand, argument, elements)
         for operand, argument in zip(operands_of(loop), arguments, strict=True)
@@ -79,16 +79,14 @@ def written_out(loop: Any, elements: Elements) -> list[ir.Value]:
             if array[place] is not None
         }
         emitted = body.emit(turn, values, combines)
-        if combines is None:
-            for array, place, number in zip(results, at[-len(kinds) :], emitted, strict=True):
-                array[place] = number
-        else:
-            (term,) = (
-                own for own, operand in zip(emitted, operands_of(combines)) if operand != arguments[-1]
-            )
-            terms.setdefault(at[-1], []).append(term)
+        if combines is not None:
+            of_result = list(combines.operands).index(arguments[-1])
+            terms.setdefault(at[-1], []).append(emitted[1 - of_result])
+            continue
+        for array, place, number in zip(results, at[-len(kinds) :], emitted, strict=True):
+            array[place] = number
     for place, own in terms.items():
-        results[0][place] = _combined(combines.name, [results[0][place], *own])
+        results[0][place] = _combined(str(combines and combines.name), [results[0][place], *own])
     return [as_array(kind, array) for kind, array in zip(kinds, results, strict=True)]
 
 
@@ -114,13 +112,12 @@ def _place_in(kind: Any, affine_map: ir.AffineMap) -> Callable[[Place], int]:
     """The number of the element of an operand in a turn."""
     if not isinstance(kind, ir.RankedTensorType):
         return lambda _: 0
-    factors, constant = [0] * affine_map.n_dims, 0
+    factors = [0] * (affine_map.n_dims + 1)
     for size, result in zip(kind.shape, affine_map.results, strict=True):
-        *own, more = _linear(result, affine_map.n_dims) or ()
+        own = _linear(result, affine_map.n_dims) or []
         factors = [factor * size + part for factor, part in zip(factors, own, strict=True)]
-        constant = constant * size + more
-    used = [(number, factor) for number, factor in enumerate(factors) if factor]
-    return lambda turn: constant + sum(turn[number] * factor for number, factor in used)
+    used = [(number, factor) for number, factor in enumerate(factors[:-1]) if factor]
+    return lambda turn: factors[-1] + sum(turn[number] * factor for number, factor in used)
 
 
 def _linear(expression: ir.AffineExpr, loops: int) -> list[int] | None:

@@ -1,16 +1,15 @@
 """The body of a loop over elements in one turn: emitted with what is known in that turn.
 
-Where the loop stands is known, so what is computed of that alone is computed here; a branch that
-depends on it is none; and an element of a small array at such a place is one of its numbers.
+Where the loop stands is known, at least along some axes. What is computed of that alone is computed
+here, and a branch that depends on it is none. Who emits a body may say what elements of arrays are.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.emit.operations import INTEGER_PREDICATES
+from diastase_mlir.emit.operations import INTEGER_PREDICATES, scalar_constant
 from diastase_mlir.passes.operations import constant_of, operands_of, operations_in
-from diastase_mlir.passes.tensors.arrays_in_registers.elements import Elements, flat, is_small
 
 Known = int | ir.Value
 """An integer that is known, or a value."""
@@ -40,32 +39,58 @@ _LARGEST = 2**31
 """Integers between its negative and it are computed here; in all types that have them."""
 
 
+class Constants:
+    """Integers, each of which is made once in a function."""
+
+    def __init__(self, function: Any):
+        self._start = function.regions[0].blocks[0]
+        self._made: dict[tuple[ir.Type, int], ir.Value] = {}
+
+    def value(self, kind: ir.Type, number: int) -> ir.Value:
+        """An integer as a value."""
+        key = kind, number
+        if key not in self._made:
+            with ir.InsertionPoint.at_block_begin(self._start), ir.Location.unknown():
+                self._made[key] = scalar_constant(kind, number)
+        return self._made[key]
+
+    def index(self, number: Known) -> ir.Value:
+        """A position as a value."""
+        return self.value(ir.IndexType.get(), number) if isinstance(number, int) else number
+
+
+def _unknown(*_: Any) -> None:
+    return None
+
+
 class Body:
     """A body, which may be emitted again and again."""
 
-    def __init__(self, elements: Elements, block: Any):
-        self._elements = elements
+    def __init__(
+        self,
+        block: Any,
+        constants: Constants,
+        element: Callable[[ir.Value, list[Known]], ir.Value | None] = _unknown,
+    ):
+        """`element`: what is read of an array at a place, where nothing needs to be emitted."""
+        self._constants, self._element = constants, element
         *self._operations, self._last = [view.operation for view in block.operations]
 
-    def emit(self, place: tuple[int, ...], values: Values, but: Any = None) -> list[ir.Value]:
+    def emit(self, place: Sequence[Known], values: Values, but: Any = None) -> list[ir.Value]:
         """Emit all operations, but for one; what the body yields, or the operands of that one."""
         for operation in self._operations:
             if but is None or operation != but:
                 self._emit(operation, place, values)
         return [self._as_value(own, values) for own in operands_of(but or self._last)]
 
-    def _emit(self, operation: Any, place: tuple[int, ...], values: Values) -> None:
+    def _emit(self, operation: Any, place: Sequence[Known], values: Values) -> None:
         operands = [_known(own, values) for own in operands_of(operation)]
         name, results = operation.name, list(operation.results)
         if name == "linalg.index":
             values[results[0]] = place[ir.IntegerAttr(operation.attributes["dim"]).value]
         elif name == "scf.if" and isinstance(operands[0], int):
             self._emit_branch(operation, operation.regions[0 if operands[0] else 1], place, values)
-        elif name == "tensor.extract" and _is_known_element(operands):
-            array: Any = operands[0]
-            number = flat(operands[1:], array.type.shape)
-            values[results[0]] = self._elements.of(array)[number]
-        elif (computed := _computed(operation, operands)) is not None:
+        elif (computed := self._computed(operation, operands)) is not None:
             values[results[0]] = computed
         else:
             copy = operation.clone().operation
@@ -74,13 +99,18 @@ class Body:
             values.update(zip(results, copy.results, strict=True))
 
     def _emit_branch(
-        self, branch: Any, region: Any, place: tuple[int, ...], values: Values
+        self, branch: Any, region: Any, place: Sequence[Known], values: Values
     ) -> None:
         *operations, last = [view.operation for view in region.blocks[0].operations]
         for operation in operations:
             self._emit(operation, place, values)
         for result, own in zip(branch.results, operands_of(last), strict=True):
             values[result] = _known(own, values)
+
+    def _computed(self, operation: Any, operands: list[Any]) -> Known | None:
+        if operation.name == "tensor.extract":
+            return self._element(operands[0], operands[1:])
+        return _computed(operation, operands)
 
     def _give_operands(self, operation: Any, values: Values) -> None:
         for number, own in enumerate(operands_of(operation)):
@@ -89,7 +119,7 @@ class Body:
 
     def _as_value(self, own: ir.Value, values: Values) -> ir.Value:
         known = values.get(own, own)
-        return self._elements.constant(own.type, known) if isinstance(known, int) else known
+        return self._constants.value(own.type, known) if isinstance(known, int) else known
 
 
 def _known(own: ir.Value, values: Values) -> Known:
@@ -102,16 +132,6 @@ def _known(own: ir.Value, values: Values) -> Known:
     if number is None:
         return own
     return int(number) & 1 if str(own.type) == "i1" else int(number)
-
-
-def _is_known_element(operands: list[Known]) -> bool:
-    """Whether what is read is known to be a certain element of a small array."""
-    array: Any = operands[0]
-    places = operands[1:]
-    return is_small(array.type) and all(
-        isinstance(place, int) and 0 <= place < size
-        for place, size in zip(places, array.type.shape, strict=True)
-    )
 
 
 def _computed(operation: Any, operands: list[Known]) -> Known | None:
