@@ -20,6 +20,7 @@ from diastase_mlir.passes.buffers.parts.equal_loops import equal_loops
 from diastase_mlir.passes.buffers.parts.inline_parts import inline_parts
 from diastase_mlir.passes.buffers.parts.outline_parts import outline_parts
 from diastase_mlir.passes.buffers.separate_aliases import separate_aliases
+from diastase_mlir.passes.buffers.short_loops import short_loops
 from diastase_mlir.passes.buffers.small_arrays_on_stack import small_arrays_on_stack
 from diastase_mlir.passes.llvm.results_in_memory import results_in_memory
 from diastase_mlir.passes.llvm.short_descriptors import short_descriptors
@@ -137,6 +138,7 @@ PIPELINE = Pipeline(
                 results_in_memory,  # before it is seen what parts of a function return
                 equal_loops,
                 split_functions,  # LLVM's time grows with the square of a function's loops
+                short_loops,
                 "func.func(convert-linalg-to-parallel-loops)",
                 "expand-strided-metadata",
                 "lower-affine",

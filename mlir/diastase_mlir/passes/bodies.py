@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.emit.operations import INTEGER_PREDICATES, scalar_constant
-from diastase_mlir.passes.operations import constant_of, operands_of, operations_in
+from diastase_mlir.emit.operations import INTEGER_PREDICATES, binary, scalar_constant
+from diastase_mlir.passes.operations import constant_of, maps_of, operands_of, operations_in
 
 Known = int | ir.Value
 """An integer that is known, or a value."""
@@ -159,3 +159,47 @@ def _is_wide(kind: Any, name: str) -> bool:
     if isinstance(kind, ir.IndexType):
         return True
     return kind.width >= 32 or name in ("arith.andi", "arith.ori", "arith.xori")
+
+
+# --- loops over elements --------------------------------------------------------------------------
+
+
+def sizes_of_loops(loop: Any) -> list[int | None]:
+    """How often each loop of an operation runs, where operands tell it."""
+    maps, sizes = maps_of(loop), dict[int, int]()
+    for operand, affine_map in zip(operands_of(loop), maps, strict=True):
+        kind: Any = operand.type
+        if not isinstance(kind, ir.ShapedType):
+            continue
+        for axis, result in enumerate(affine_map.results):
+            if isinstance(result, ir.AffineDimExpr) and not kind.is_dynamic_dim(axis):
+                sizes[ir.AffineDimExpr(result).position] = kind.get_dim_size(axis)
+    return [sizes.get(number) for number in range(maps[0].n_dims)]
+
+
+def linear(expression: ir.AffineExpr, loops: int) -> list[int] | None:
+    """An index as a sum: what each loop's number is multiplied by, and what is added."""
+    if isinstance(expression, ir.AffineDimExpr):
+        place = ir.AffineDimExpr(expression).position
+        return [int(number == place) for number in range(loops + 1)]
+    if isinstance(expression, ir.AffineConstantExpr):
+        return [0] * loops + [ir.AffineConstantExpr(expression).value]
+    if not isinstance(expression, (ir.AffineAddExpr, ir.AffineMulExpr)):
+        return None
+    left, right = (linear(own, loops) for own in (expression.lhs, expression.rhs))
+    if left is None or right is None:
+        return None
+    if isinstance(expression, ir.AffineAddExpr):
+        return [one + other for one, other in zip(left, right, strict=True)]
+    if any(right[:-1]):
+        left, right = right, left
+    return None if any(right[:-1]) else [own * right[-1] for own in left]
+
+
+def combined(name: str, numbers: list[ir.Value]) -> ir.Value:
+    """All numbers by one operation, in pairs."""
+    while len(numbers) > 1:
+        pairs = zip(numbers[::2], numbers[1::2], strict=False)
+        last = numbers[len(numbers) & ~1 :]
+        numbers = [*(binary(name, *pair) for pair in pairs), *last]
+    return numbers[0]

@@ -14,8 +14,7 @@ from math import prod
 from typing import Any
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.emit.operations import binary
-from diastase_mlir.passes.bodies import Body
+from diastase_mlir.passes.bodies import Body, combined, linear, sizes_of_loops
 from diastase_mlir.passes.operations import combining, maps_of, operands_of
 from diastase_mlir.passes.tensors.arrays_in_registers.elements import Elements, as_array, is_small
 
@@ -29,15 +28,7 @@ Place = tuple[int, ...]
 
 def turns_of(loop: Any) -> list[int] | None:
     """How often each of an operation's loops runs; None if they are many, or it is not known."""
-    maps, sizes = maps_of(loop), dict[int, int]()
-    for operand, affine_map in zip(operands_of(loop), maps, strict=True):
-        kind: Any = operand.type
-        if not isinstance(kind, ir.RankedTensorType):
-            continue
-        for size, result in zip(kind.shape, affine_map.results, strict=True):
-            if isinstance(result, ir.AffineDimExpr):
-                sizes[ir.AffineDimExpr(result).position] = size
-    turns = [sizes.get(number, 0) for number in range(maps[0].n_dims)]
+    turns = [0 if own is None else own for own in sizes_of_loops(loop)]
     return turns if 1 <= prod(turns) <= MOST_TURNS else None
 
 
@@ -47,7 +38,7 @@ def may_be_written_out(loop: Any) -> bool:
         len(loop.results) > 0
         and all(_is_small_or_number(own.type) for own in operands_of(loop))
         and turns_of(loop) is not None
-        and all(_linear(own, one.n_dims) for one in maps_of(loop) for own in one.results)
+        and all(linear(own, one.n_dims) for one in maps_of(loop) for own in one.results)
     )
 
 
@@ -86,17 +77,8 @@ def written_out(loop: Any, elements: Elements) -> list[ir.Value]:
         for array, place, number in zip(results, at[-len(kinds) :], emitted, strict=True):
             array[place] = number
     for place, own in terms.items():
-        results[0][place] = _combined(str(combines and combines.name), [results[0][place], *own])
+        results[0][place] = combined(str(combines and combines.name), [results[0][place], *own])
     return [as_array(kind, array) for kind, array in zip(kinds, results, strict=True)]
-
-
-def _combined(name: str, numbers: list[ir.Value]) -> ir.Value:
-    """All numbers by one operation, in pairs."""
-    while len(numbers) > 1:
-        pairs = zip(numbers[::2], numbers[1::2], strict=False)
-        last = numbers[len(numbers) & ~1 :]
-        numbers = [*(binary(name, *pair) for pair in pairs), *last]
-    return numbers[0]
 
 
 def _elements_read(operand: Any, argument: Any, elements: Elements) -> list[Any]:
@@ -114,29 +96,10 @@ def _place_in(kind: Any, affine_map: ir.AffineMap) -> Callable[[Place], int]:
         return lambda _: 0
     factors = [0] * (affine_map.n_dims + 1)
     for size, result in zip(kind.shape, affine_map.results, strict=True):
-        own = _linear(result, affine_map.n_dims) or []
+        own = linear(result, affine_map.n_dims) or []
         factors = [factor * size + part for factor, part in zip(factors, own, strict=True)]
     used = [(number, factor) for number, factor in enumerate(factors[:-1]) if factor]
     return lambda turn: factors[-1] + sum(turn[number] * factor for number, factor in used)
-
-
-def _linear(expression: ir.AffineExpr, loops: int) -> list[int] | None:
-    """An index as a sum: what each loop's number is multiplied by, and what is added."""
-    if isinstance(expression, ir.AffineDimExpr):
-        place = ir.AffineDimExpr(expression).position
-        return [int(number == place) for number in range(loops + 1)]
-    if isinstance(expression, ir.AffineConstantExpr):
-        return [0] * loops + [ir.AffineConstantExpr(expression).value]
-    if not isinstance(expression, (ir.AffineAddExpr, ir.AffineMulExpr)):
-        return None
-    left, right = (_linear(own, loops) for own in (expression.lhs, expression.rhs))
-    if left is None or right is None:
-        return None
-    if isinstance(expression, ir.AffineAddExpr):
-        return [one + other for one, other in zip(left, right, strict=True)]
-    if any(right[:-1]):
-        left, right = right, left
-    return None if any(right[:-1]) else [own * right[-1] for own in left]
 
 
 def _is_small_or_number(kind: Any) -> bool:
