@@ -28,8 +28,8 @@ from diastase_mlir.passes.llvm.split_functions import split_functions
 from diastase_mlir.passes.runtime.batches_to_calls import batches_to_calls
 from diastase_mlir.passes.runtime.quantum_to_runtime import quantum_to_runtime
 from diastase_mlir.passes.runtime.runtime_to_calls import runtime_to_calls
-from diastase_mlir.passes.tensors.arrays_to_loops import arrays_to_loops
 from diastase_mlir.passes.tensors.arrays_in_registers import arrays_in_registers
+from diastase_mlir.passes.tensors.arrays_to_loops import arrays_to_loops
 from diastase_mlir.passes.tensors.bounded_fusion import bounded_fusion
 from diastase_mlir.passes.tensors.clone_empties import clone_empties
 from diastase_mlir.passes.tensors.detensorize_scalars import detensorize_scalars

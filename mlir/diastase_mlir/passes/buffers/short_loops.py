@@ -46,7 +46,16 @@ SHORT = (2, 3, 5, 6, 7)
 MOST_TURNS = 32
 """Of the loops that are written out together."""
 
-_CALLS = ("func.call", "math.", "scf.", "memref.store")
+LEAST_AROUND = 16
+"""Turns of the loops around them, below which code for each turn is not worth its compilation."""
+
+_WITHOUT_EFFECT = frozenset({
+    "arith.constant", "memref.alloc", "memref.cast", "memref.collapse_shape",
+    "memref.expand_shape", "memref.subview",
+})  # fmt: skip
+
+_KEPT = ("func.call", "math.", "scf.for", "scf.while", "memref.store")
+"""What no body has that is written out."""
 
 
 def short_loops(module: ir.Module) -> None:
@@ -79,13 +88,15 @@ def _outer_loops(sizes: list[int | None]) -> int | None:
         if size is None or turns * size > MOST_TURNS:
             break
         outer, turns = outer - 1, turns * size
-    return outer
+    around = [size for size in sizes[:outer] if size is not None]
+    is_worth_it = len(around) < outer or prod(around) >= LEAST_AROUND
+    return outer if is_worth_it else None
 
 
 def _is_plain(loop: Any) -> bool:
     """Whether a body may be emitted for each element, and indices are sums."""
     inner = operations_in(loop)[1:]
-    return not any(own.name.startswith(_CALLS) for own in inner) and all(
+    return not any(own.name.startswith(_KEPT) for own in inner) and all(
         linear(own, one.n_dims) is not None for one in maps_of(loop) for own in one.results
     )
 
@@ -144,9 +155,16 @@ class _Nest:
         self._read = [next(iter(own.uses), None) is not None for own in self._arguments]
         self._inputs = ir.DenseI32ArrayAttr(loop.attributes["operandSegmentSizes"])[0]
         self._combines = combining(loop)
+        self._first: ir.Value | None = None
+        """What is in the result before, where it is one number everywhere."""
 
     def emit(self, outer: int, sizes: list[int | None]) -> None:
         """Emit all loops."""
+        last = self._maps[-1]
+        around = [ir.AffineDimExpr.get(number) for number in range(outer)]
+        if self._combines is not None and last.is_projected_permutation:
+            if all(own in last.results for own in around):
+                self._take_fill()
         inner: Any = sizes[outer:]
         around = [
             self._size(number) if size is None else size
@@ -158,6 +176,20 @@ class _Nest:
             return []
 
         for_each(SCOPE, around, [], turn)
+
+    def _take_fill(self) -> None:
+        """Begin with the number with which the result is filled just before, without filling it.
+
+        All of a result is written where each turn of the outer loops writes a part of its own.
+        """
+        operations = [own.operation for own in self._loop.block.operations]
+        for before in reversed(operations[: operations.index(self._loop)]):
+            if before.name == "linalg.fill" and before.operands[1] == self._operands[-1]:
+                self._first = before.operands[0]
+                before.erase()
+                return
+            if before.name not in _WITHOUT_EFFECT:
+                return
 
     def _size(self, loop: int) -> ir.Value:
         """How often a loop runs, asked of an operand."""
@@ -173,7 +205,9 @@ class _Nest:
         terms: dict[Any, list[ir.Value]] = {}
         indices: dict[Any, ir.Value] = {}
         for place in product(*map(range, inner)):
-            at = [self._place(own, [*around, *place], indices) for own in range(len(self._operands))]
+            at = [
+                self._place(own, [*around, *place], indices) for own in range(len(self._operands))
+            ]
             values: Any = {
                 argument: self._number(own, where, numbers)
                 for own, (argument, where) in enumerate(zip(self._arguments, at, strict=True))
@@ -199,6 +233,8 @@ class _Nest:
         operand: Any = self._operands[number]
         if not isinstance(operand.type, ir.MemRefType):
             return operand
+        if (number, where) not in numbers and number >= self._inputs and self._first is not None:
+            numbers[number, where] = self._first
         if (number, where) not in numbers:
             kind, indices = operand.type.element_type, self._as_values(where)
             numbers[number, where] = create("memref.load", [kind], [operand, *indices]).result
@@ -207,7 +243,9 @@ class _Nest:
     def _as_values(self, where: tuple[Known, ...]) -> list[ir.Value]:
         return [*map(self._constants.index, where)]
 
-    def _place(self, number: int, place: list[Known], made: dict[Any, ir.Value]) -> tuple[Known, ...]:
+    def _place(
+        self, number: int, place: list[Known], made: dict[Any, ir.Value]
+    ) -> tuple[Known, ...]:
         """Where an operand is read or written in a turn."""
         affine_map = self._maps[number]
         return tuple(
@@ -217,7 +255,7 @@ class _Nest:
 
     def _sum(self, factors: list[int], place: list[Known], made: dict[Any, ir.Value]) -> Known:
         """A sum of positions times numbers, emitted once."""
-        known, index = factors[-1], None
+        known = factors[-1]
         terms = list[tuple[int, int]]()
         for number, (factor, own) in enumerate(zip(factors, place, strict=False)):
             if isinstance(own, int):
@@ -228,12 +266,13 @@ class _Nest:
         if not terms:
             return known
         if key not in made:
-            for number, factor in terms:
-                own: Any = place[number]
-                if factor != 1:
-                    own = index_binary("muli", own, self._constants.index(factor))
-                index = own if index is None else index_binary("addi", index, own)
-            if known:
-                index = index_binary("addi", index, self._constants.index(known))
-            made[key] = index
+            made[key] = self._emitted_sum(terms, place, known)
         return made[key]
+
+    def _emitted_sum(self, terms: list[tuple[int, int]], place: list[Known], more: int) -> ir.Value:
+        parts = [self._constants.index(more)] if more else []
+        for number, factor in terms:
+            own = self._constants.index(place[number])
+            scale = self._constants.index(factor)
+            parts.append(own if factor == 1 else index_binary("muli", own, scale))
+        return combined("arith.addi", parts[::-1])
