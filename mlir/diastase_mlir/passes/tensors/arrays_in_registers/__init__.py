@@ -18,7 +18,9 @@ write what the next one reads. What is used as an array by something else become
 from typing import Any
 
 from diastase_mlir.bindings import ir
+from diastase_mlir.passes.operations import operations_named
 from diastase_mlir.passes.tensors.arrays_in_registers.choice import (
+    LOOPS,
     UPDATES,
     arrays_as_numbers,
     loops_to_write_out,
@@ -37,7 +39,7 @@ def arrays_in_registers(module: ir.Module) -> None:
     """Rewrite the loops of every function, in place."""
     for view in module.body.operations:
         function = view.operation
-        if function.name == "func.func" and len(function.regions[0].blocks):
+        if function.name == "func.func" and operations_named(function, *LOOPS):
             rewriting = _Rewriting(function)
             rewriting.block(function.regions[0].blocks[0])
             if rewriting.side_by_side:

@@ -32,7 +32,7 @@ from diastase_mlir.passes.tensors.arrays_in_registers.elements import (
     is_small,
 )
 from diastase_mlir.passes.tensors.arrays_in_registers.unrolling import (
-    LOOPS,
+    OVER_ELEMENTS,
     may_be_written_out,
     turns_of,
 )
@@ -44,6 +44,9 @@ MOST_CALLS = 4
 MOST_OPERATIONS = 4096
 
 _ELEMENTARY = frozenset(f"math.{name}" for name in ELEMENTARY_FUNCTIONS)
+LOOPS = frozenset({"scf.for", "scf.while"})
+"""Of programs, in which small arrays are numbers."""
+
 UPDATES = frozenset({"tensor.insert", "tensor.insert_slice"})
 _HANDS_ON = frozenset({"scf.yield", "scf.condition", *CONTROL_FLOW})
 
@@ -53,7 +56,7 @@ _HANDS_ON = frozenset({"scf.yield", "scf.condition", *CONTROL_FLOW})
 
 def loops_to_write_out(function: Any) -> set[Any]:
     """The first results of the operations that are written out."""
-    loops = [own.operation for own in operations_named(function, *LOOPS)]
+    loops = [own.operation for own in operations_named(function, *OVER_ELEMENTS)]
     found = [own for own in loops if stands_in_loop(own) and may_be_written_out(own)]
     others = _fused_with(loops, _arrays_in_memory(function, {own.results[0] for own in found}))
     chosen, left = set[Any](), MOST_OPERATIONS
@@ -72,7 +75,7 @@ def stands_in_loop(operation: Any) -> bool:
     """Whether an operation runs again and again."""
     around = operation.parent.operation
     while around.name != "func.func":
-        if around.name in ("scf.for", "scf.while"):
+        if around.name in LOOPS:
             return True
         around = around.parent.operation
     return False
@@ -229,7 +232,7 @@ class _Uses:
 
     def _see_place(self, operation: Any) -> None:
         around = operation.parent.operation
-        if around.name in LOOPS and not self._is_written_out(around):
+        if around.name in OVER_ELEMENTS and not self._is_written_out(around):
             self._count(False)
             return
         is_known = has_known_place(operation)

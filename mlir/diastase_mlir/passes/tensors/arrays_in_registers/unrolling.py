@@ -18,7 +18,7 @@ from diastase_mlir.passes.bodies import Body, combined, linear, sizes_of_loops
 from diastase_mlir.passes.operations import combining, maps_of, operands_of
 from diastase_mlir.passes.tensors.arrays_in_registers.elements import Elements, as_array, is_small
 
-LOOPS = frozenset({"linalg.generic", "linalg.contract"})
+OVER_ELEMENTS = frozenset({"linalg.generic", "linalg.contract"})
 MOST_TURNS = 128
 VECTOR = 4
 """Numbers for which a vector gains more than it takes to put them together."""
