@@ -102,6 +102,10 @@ def level_for(text: str) -> Level:
     return Level.WITHOUT_LOOPS if are_few or are_short else Level.WITH_LOOPS
 
 
+SIDE_BY_SIDE = "diastase-side-by-side"
+"""Attribute of a function in which the same is done to numbers that may stand in one vector."""
+
+
 @dataclass(frozen=True)
 class OptimisedModule:
     """A module of LLVM, and what its machine code is worth."""
@@ -137,7 +141,7 @@ def optimised(
             if level is Level.WITH_LOOPS:
                 for name in not_worth_it(text, ENTRY_SYMBOL):
                     _leave(module.get_function(name))
-            _optimise(module, level)
+            _optimise(module, level, side_by_side=SIDE_BY_SIDE in text)
             yield OptimisedModule(module, level)
 
 
@@ -158,12 +162,13 @@ def _leave(function: llvm.ValueRef) -> None:
         function.add_function_attribute("optnone")
 
 
-def _optimise(module: llvm.ModuleRef, level: Level) -> None:
+def _optimise(module: llvm.ModuleRef, level: Level, *, side_by_side: bool) -> None:
     # Unrolling and interleaving double the time of compilation and gain little: loops over
-    # arrays are vectorised anyway.
+    # arrays are vectorised anyway. Straight-line code is where that is known to gain: of two or
+    # three numbers that depend on each other, vectors are slower.
     options = llvm.create_pipeline_tuning_options(speed_level=level)
     options.loop_vectorization = True
-    options.slp_vectorization = False
+    options.slp_vectorization = side_by_side
     options.loop_unrolling = False
     options.loop_interleaving = False
     builder = llvm.create_pass_builder(target_machine(level), options)

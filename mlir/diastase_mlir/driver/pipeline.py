@@ -21,6 +21,7 @@ from diastase_mlir.passes.buffers.parts.inline_parts import inline_parts
 from diastase_mlir.passes.buffers.parts.outline_parts import outline_parts
 from diastase_mlir.passes.buffers.reductions_in_lanes import reductions_in_lanes
 from diastase_mlir.passes.buffers.separate_aliases import separate_aliases
+from diastase_mlir.passes.buffers.short_loops import short_loops
 from diastase_mlir.passes.buffers.small_arrays_on_stack import small_arrays_on_stack
 from diastase_mlir.passes.buffers.vector_lanes import vector_lanes
 from diastase_mlir.passes.llvm.results_in_memory import results_in_memory
@@ -29,6 +30,7 @@ from diastase_mlir.passes.llvm.split_functions import split_functions
 from diastase_mlir.passes.runtime.batches_to_calls import batches_to_calls
 from diastase_mlir.passes.runtime.quantum_to_runtime import quantum_to_runtime
 from diastase_mlir.passes.runtime.runtime_to_calls import runtime_to_calls
+from diastase_mlir.passes.tensors.arrays_in_registers import arrays_in_registers
 from diastase_mlir.passes.tensors.arrays_to_loops import arrays_to_loops
 from diastase_mlir.passes.tensors.bounded_fusion import bounded_fusion
 from diastase_mlir.passes.tensors.clone_empties import clone_empties
@@ -97,6 +99,7 @@ PIPELINE = Pipeline(
             "fusion first, on values: fewer arrays to give memory to",
             (
                 unbatch_loops,
+                arrays_in_registers,
                 extracts_to_operands,
                 slices_to_operands,
                 bounded_fusion,
@@ -143,6 +146,7 @@ PIPELINE = Pipeline(
                 results_in_memory,  # before it is seen what parts of a function return
                 equal_loops,
                 split_functions,  # LLVM's time grows with the square of a function's loops
+                short_loops,
                 "func.func(convert-linalg-to-parallel-loops)",
                 "expand-strided-metadata",
                 "lower-affine",
