@@ -21,7 +21,7 @@ module {
     call @diastase_loop_0_part(%0, %1, %2, %3, %4) : (!llvm.struct<(struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>, struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>)>, index, index, !llvm.ptr, !llvm.ptr) -> ()
     return
   }
-  func.func private @diastase_loop_0_part(%arg0: !llvm.struct<(struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>, struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>)>, %arg1: index, %arg2: index, %arg3: !llvm.ptr, %arg4: !llvm.ptr) attributes {passthrough = ["noinline"]} {
+  func.func private @diastase_loop_0_part(%arg0: !llvm.struct<(struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>, struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>)>, %arg1: index, %arg2: index, %arg3: !llvm.ptr, %arg4: !llvm.ptr) attributes {llvm.always_inline} {
     %0 = llvm.extractvalue %arg0[0] : !llvm.struct<(struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>, struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)>)> 
     %1 = llvm.insertvalue %arg3, %0[0] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)> 
     %2 = llvm.insertvalue %arg3, %1[1] : !llvm.struct<(ptr, ptr, i64, array<1 x i64>, array<1 x i64>)> 
