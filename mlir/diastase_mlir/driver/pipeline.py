@@ -35,6 +35,7 @@ from diastase_mlir.passes.tensors.drop_barriers import drop_barriers
 from diastase_mlir.passes.tensors.elementary_calls import elementary_calls
 from diastase_mlir.passes.tensors.expm1_log1p_to_libm import expm1_log1p_to_libm
 from diastase_mlir.passes.tensors.extracts_to_operands import extracts_to_operands
+from diastase_mlir.passes.tensors.fusion_by_cost import fusion_by_cost
 from diastase_mlir.passes.tensors.loop_interchange import loop_interchange
 from diastase_mlir.passes.tensors.precheck import precheck
 from diastase_mlir.passes.tensors.reuse_destinations import reuse_destinations
@@ -93,6 +94,7 @@ PIPELINE = Pipeline(
             "fusion first, on values: fewer arrays to give memory to",
             (
                 extracts_to_operands,
+                fusion_by_cost,
                 bounded_fusion,
                 "func.func(linalg-fuse-elementwise-ops,linalg-inline-scalar-operands)",
                 *_CLEAN,
