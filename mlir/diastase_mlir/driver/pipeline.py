@@ -132,6 +132,7 @@ PIPELINE = Pipeline(
                 index_set_splitting,  # innermost loops are known, and none is handed out yet
                 parallel_loops,
                 element_loops,
+                "convert-complex-to-standard",  # what it leaves of `complex.exp` has vector forms
                 elementary_calls,
                 interruptible_loops,  # which sees whether a body calls the thread pool
                 results_in_memory,  # before it is seen what parts of a function return
@@ -142,7 +143,6 @@ PIPELINE = Pipeline(
                 "lower-affine",
                 "convert-scf-to-cf",
                 short_descriptors,  # of arrays that blocks and functions take and return
-                "convert-complex-to-standard",
                 "func.func(math-extend-to-supported-types{target-type=f32})",
                 # What is left of 16-bit floats then are conversions: codegen/half_floats.py.
                 "arith-emulate-unsupported-floats{source-types=f16,bf16 target-type=f32}",
