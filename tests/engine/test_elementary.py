@@ -139,3 +139,17 @@ def test_without_vector_forms_the_c_library_is_called(monkeypatch):
     assert "call double @exp(" in text
     assert "call double @expm1(" in text
     assert "elementary" not in text
+
+
+@needs_vectors
+def test_complex_exponentials_call_functions_of_vectors():
+    text = qjit(lambda x: jnp.exp(1j * x)).lower(np.ones(100)).as_text("to-llvm")
+    for name in ("exp", "sin", "cos"):
+        assert f"diastase_import__elementary__{name}_f64" in text
+
+
+@pytest.mark.parametrize("function", [jnp.exp, jnp.tanh, jnp.log, jnp.sin])
+def test_complex_functions_are_those_of_jax(function):
+    parts = np.array([0.0, -0.0, 1.5, -700.0, 0.1, np.pi])
+    z = (parts[:, None] + 1j * parts).ravel()
+    np.testing.assert_allclose(qjit(function)(z), jax.jit(function)(z), rtol=1e-13)

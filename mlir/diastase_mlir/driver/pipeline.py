@@ -39,6 +39,7 @@ from diastase_mlir.passes.tensors.drop_barriers import drop_barriers
 from diastase_mlir.passes.tensors.elementary_calls import elementary_calls
 from diastase_mlir.passes.tensors.expm1_log1p_to_libm import expm1_log1p_to_libm
 from diastase_mlir.passes.tensors.extracts_to_operands import extracts_to_operands
+from diastase_mlir.passes.tensors.fusion_by_cost import fusion_by_cost
 from diastase_mlir.passes.tensors.loop_interchange import loop_interchange
 from diastase_mlir.passes.tensors.precheck import precheck
 from diastase_mlir.passes.tensors.reuse_destinations import reuse_destinations
@@ -102,6 +103,7 @@ PIPELINE = Pipeline(
                 arrays_in_registers,
                 extracts_to_operands,
                 slices_to_operands,
+                fusion_by_cost,
                 bounded_fusion,
                 "func.func(linalg-fuse-elementwise-ops,linalg-inline-scalar-operands)",
                 *_CLEAN,
@@ -140,6 +142,7 @@ PIPELINE = Pipeline(
                 parallel_loops,
                 element_loops,
                 vector_lanes,
+                "convert-complex-to-standard",  # what it leaves of `complex.exp` has vector forms
                 elementary_calls,
                 interruptible_loops,  # which sees whether a body calls the thread pool
                 reductions_in_lanes,  # whose loops are too short to be interrupted
@@ -152,7 +155,6 @@ PIPELINE = Pipeline(
                 "lower-affine",
                 "convert-scf-to-cf",
                 short_descriptors,  # of arrays that blocks and functions take and return
-                "convert-complex-to-standard",
                 "func.func(math-extend-to-supported-types{target-type=f32})",
                 # What is left of 16-bit floats then are conversions: codegen/half_floats.py.
                 "arith-emulate-unsupported-floats{source-types=f16,bf16 target-type=f32}",

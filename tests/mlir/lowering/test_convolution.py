@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jax import lax
 
+from diastase import qjit
 from diastase_mlir.passes.tensors.arrays_to_loops import patches
 
 FEW = settings(
@@ -217,3 +218,33 @@ def test_signals(compare_native):
 
     for size in (5, 40):
         compare_native(function, numbers("float64", size), numbers("float64", 5))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "complex64", "int16"])
+def test_few_products_are_a_formula(compare_native_dynamic, dtype):
+    """Strides and dilations are those of the windows; also with no channel at all."""
+
+    def convolved(x):
+        y = jnp.asarray(numbers(dtype, 2, 2, 3))
+        strided = convolve(x, y, (2,), [(1, 2)], rhs_dilation=(3,))
+        return (strided, convolve(x[:, :0], y[:, :0], (1,), "VALID"))
+
+    arguments = [[numbers(dtype, 3, 2, size)] for size in (4, 5, 16, 33)]
+    compare_native_dynamic(convolved, [(dtype, "3, 2, n")], arguments)
+
+
+def test_the_sum_of_few_products_stays_in_a_register():
+    program = qjit(lambda x, y: jax.nn.relu(jnp.convolve(x, y) + 1))
+    few, many = (program.lower(np.ones(99), np.ones(taps)) for taps in (11, 40))
+    assert ["reduction" in one.as_text("bufferize") for one in (few, many)] == [False, True]
+
+
+def test_a_kernel_that_is_longer_than_the_result_is_walked_along(compare_native):
+    def gradient(x, y):
+        def loss(y):
+            return (convolve(x, y, (1,), "SAME") ** 2).sum()
+
+        return (jax.grad(loss)(y),)
+
+    for size in (1, 2, 3, 7, 100):
+        compare_native(gradient, numbers("float64", 3, 2, size), numbers("float64", 2, 2, 3))

@@ -1,5 +1,7 @@
 """Reductions over windows and their derivatives, of known, unknown and empty arrays."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -277,3 +279,50 @@ def test_windows_whose_own_size_is_unknown():
         argument = jnp.round(jnp.sin(jnp.arange(size * 1.0)) * 3)
         for one, other in zip(compiled(argument), function(argument), strict=True):
             np.testing.assert_allclose(one, other)
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize("dtype", ["float32", "uint8", "int64"])
+@pytest.mark.parametrize("window", [(1, 40), (6, 33), (34, 9), (90, 1)])
+@pytest.mark.parametrize("shape", [(90, 101), (100, 40), (68, 33), (2, 3)])
+def test_wide_windows_without_overlap(compare_native, dtype, window, shape):
+    x = np.random.default_rng(1).integers(0, 9, shape).astype(dtype)
+    least = -np.inf if dtype == "float32" else np.iinfo(dtype).min
+
+    def function(x):
+        return tuple(
+            lax.reduce_window(x, np.array(first, dtype), combine, window, window, "VALID")
+            for first, combine in ((0, lax.add), (least, lax.max))
+        )
+
+    compare_native(function, x)
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize(
+    ("window", "stride", "padding"),
+    [(56, 56, "VALID"), (56, 56, "SAME"), (12, 10, "VALID"), (13, 9, "SAME"), (40, 50, "VALID"),
+     (9, 30, "SAME"), (31, 11, "SAME")],
+)  # fmt: skip
+def test_gradients_of_sums_over_windows(compare_native, window, stride, padding):
+    def loss(x):
+        sums = lax.reduce_window(x, 0.0, lax.add, (window, 2), (stride, 3), padding)
+        return (sums**2).sum()
+
+    compare_native(lambda x: (jax.grad(loss)(x),), np.linspace(-1.0, 1.0, 112 * 9).reshape(112, 9))
+
+
+def test_separate_windows_are_reductions_and_their_gradients_copies():
+    """A gradient took for each element as many turns as the window has taps."""
+
+    def total(x):
+        return lax.reduce_window(x, 0.0, lax.add, (64, 48), (64, 48), "VALID")
+
+    x = np.ones((128, 48))
+    texts = [
+        qjit(function).lower(x).as_text("bufferize")
+        for function in (total, jax.grad(lambda x: (total(x) ** 2).sum()))
+    ]
+    loops = [re.findall(r"iterator_types = .*reduction", text) for text in texts]
+    assert [len(found) for found in loops] == [1, 1]  # the gradient has the sums', no other
+    assert "scf.for" not in "".join(texts)

@@ -30,12 +30,14 @@ _MODULES = (
 )  # fmt: skip
 _RULES: dict[str, Rule] = {name: rule for module in _MODULES for name, rule in module.RULES.items()}
 
+_LATER = frozenset({"stablehlo.concatenate", "stablehlo.pad"})
+
 
 def arrays_to_loops(module: ir.Module) -> None:
     """Convert every operation of the module that has a rule, in place."""
     found = operations_named(module.operation, *_RULES)
-    # What reads a padded array sees how it was padded.
-    found.sort(key=_pads)
+    # What reads an array that was padded or put together sees how.
+    found.sort(key=_is_seen_through)
     for operation in found:
         with ir.InsertionPoint(operation), operation.location:
             results = _RULES[operation.name](operation)
@@ -43,8 +45,9 @@ def arrays_to_loops(module: ir.Module) -> None:
                 _replace(operation, results)
 
 
-def _pads(operation: Any) -> bool:
-    return operation.name == "stablehlo.pad" and operation.parent.operation.name not in _RULES
+def _is_seen_through(operation: Any) -> bool:
+    """Whether it stands in no other one, whose region would be emitted with it."""
+    return operation.name in _LATER and operation.parent.operation.name not in _RULES
 
 
 def _replace(operation: Any, results: Sequence[ir.Value]) -> None:

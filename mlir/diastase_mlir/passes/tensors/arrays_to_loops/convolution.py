@@ -5,11 +5,14 @@
 Every tap of the kernel lies on an element. A kernel with many features (`f`) is multiplied as a
 matrix, by the elements under its taps (`patches`). With few features to copy these would cost more
 than the products, which are summed in place then, in loops whose innermost one runs over neighbours
-in the result (`_directly`). Groups of either kind are an axis `g` of their own on both
-sides and in the result.
+in the result (`_directly`); few products are a formula of each element (`_by_formula`), whose sum
+stays in a register. Groups of either kind are an axis `g` of their own on both sides and in the
+result.
 """
 
 from collections.abc import Sequence
+from itertools import product
+from math import prod
 from typing import Any
 
 from diastase_mlir.bindings import ConvDimensionNumbers, ir
@@ -17,7 +20,9 @@ from diastase_mlir.emit.library_calls import FEW_FEATURES
 from diastase_mlir.emit.operations import scalar_constant, to_signless
 from diastase_mlir.emit.tensors import (
     Size,
+    as_index,
     element_type,
+    extract,
     generate,
     generic,
     hidden,
@@ -42,6 +47,7 @@ from diastase_mlir.passes.tensors.arrays_to_loops.rules import (
     numbers,
     quotient,
 )
+from diastase_mlir.passes.tensors.arrays_to_loops.window_formulas import MOST_TAPS
 
 
 def _convolution(operation: Any) -> Sequence[ir.Value] | None:
@@ -56,7 +62,10 @@ def _convolution(operation: Any) -> Sequence[ir.Value] | None:
     else:
         features = convolution.sizes["f"]
         is_direct = isinstance(features, int) and features <= FEW_FEATURES
-        value = (_directly if is_direct else in_patches)(convolution)
+        if is_direct and (taps := _taps(convolution)):
+            value = _by_formula(convolution, taps)
+        else:
+            value = (_directly if is_direct else in_patches)(convolution)
     return [merge_axes(value, [2 if axis == place else 1 for axis in range(len(sizes) - 1)], sizes)]
 
 
@@ -151,11 +160,48 @@ def _with_groups(value: ir.Value, labels: Labels, sizes: dict[str, Size]) -> Ope
 # --- in place ------------------------------------------------------------------------------------
 
 
+def _taps(convolution: Convolution) -> list[tuple[int, ...]] | None:
+    """What makes an element, if that is few products, and its neighbours are of other windows."""
+    sizes = [convolution.sizes[label] for label in convolution.summed]
+    known = [size for size in sizes if isinstance(size, int)]
+    along = convolution.result[-1][0] == "o"
+    is_short = along and len(known) == len(sizes) and prod(known) <= MOST_TAPS
+    return list(product(*map(range, known))) if is_short else None
+
+
+def _by_formula(convolution: Convolution, taps: Sequence[tuple[int, ...]]) -> ir.Value:
+    """An operation on elements, with a term for each tap of each channel."""
+    element = element_type(convolution.left.value)
+
+    def read(operand: Operand, place: dict[str, Size]) -> ir.Value:
+        return extract(operand.value, [as_index(place[label]) for label in operand.labels])
+
+    def formula(position: list[ir.Value]) -> ir.Value:
+        total = scalar_constant(element, 0)
+        place: dict[str, Size] = dict(zip(convolution.result, position, strict=True))
+        for tap in taps:
+            place |= zip(convolution.summed, tap, strict=True)
+            for axis, stride in enumerate(convolution.strides):
+                start = times(place[f"o{axis}"], stride)
+                under = times(place[f"t{axis}"], convolution.dilations[axis])
+                place[f"x{axis}"] = plus(start, under)
+            left, right = (read(own, place) for own in (convolution.left, convolution.right))
+            total = add_product(element, left, right, total)
+        return total
+
+    return generate([convolution.sizes[label] for label in convolution.result], element, formula)
+
+
 def _directly(convolution: Convolution) -> ir.Value:
-    """All products, each added to the result where it stands."""
+    """All products, each added to the result where it stands.
+
+    Innermost are neighbours in the result, unless the kernel is longer, as in its own gradient.
+    """
     result, element = convolution.result, element_type(convolution.left.value)
     zeros = fill(scalar_constant(element, 0), [convolution.sizes[label] for label in result])
     loops = (*result[:-1], *convolution.summed, result[-1])
+    if _is_longer(convolution.sizes[loops[-2]], convolution.sizes[loops[-1]]):
+        loops = (*result, *convolution.summed)
     maps = [
         _left_map(convolution, loops),
         _map(convolution.right.labels, loops),
@@ -163,6 +209,11 @@ def _directly(convolution: Convolution) -> ir.Value:
     ]
     operands = [hidden(convolution.left.value), hidden(convolution.right.value)]
     return _generic(operands, zeros, maps, [label in result for label in loops])
+
+
+def _is_longer(one: Size, other: Size) -> bool:
+    """Whether it is known to be."""
+    return isinstance(one, int) and isinstance(other, int) and one > other
 
 
 def _generic(

@@ -6,6 +6,7 @@ a batch axis. For each batch position the vector names where a window starts in 
 operand, a scatter writes nothing for it.
 
 Indices that are unsigned or narrow are widened first, so that comparisons are signed and exact.
+Where index vectors are put together of columns, as those of `x[i, j]` are, the columns are read.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,6 +23,7 @@ from diastase_mlir.emit.operations import (
     index_binary,
     index_constant,
     index_type,
+    to_signless,
 )
 from diastase_mlir.emit.tensors import (
     Size,
@@ -31,8 +33,9 @@ from diastase_mlir.emit.tensors import (
     generate,
     insert,
     sizes_of,
+    tensor_type,
 )
-from diastase_mlir.passes.operations import SCOPE, number_in
+from diastase_mlir.passes.operations import SCOPE, defining, number_in
 from diastase_mlir.passes.tensors.arrays_to_loops.rules import (
     Rule,
     function_of,
@@ -57,7 +60,8 @@ class Windows:
     """Pairs (operand axis, batch axis of the indices) that advance together."""
     lasts: Sequence[Size]
     """Last valid start for each of `indexed`; negative where no window fits."""
-    indices: ir.Value
+    columns: Sequence[ir.Value]
+    """The indices; or each component of the index vectors as an array of its own."""
     vector: int
     """Which axis of the indices is the vector; none where it is their number."""
     unsigned: bool
@@ -66,13 +70,14 @@ class Windows:
         """The index vector at a batch position."""
         found: list[ir.Value] = []
         for component in range(len(self.indexed)):
+            whole = len(self.columns) == 1
+            column = self.columns[0 if whole else component]
             place = list(batch)
-            if self.vector < len(self.indices.type.shape):
-                place.insert(self.vector, index_constant(component))
+            if self.vector < tensor_type(column).rank:
+                place.insert(self.vector, index_constant(component if whole else 0))
             # An unsigned number of 2**63 or more comes out negative.
             name = "arith.index_castui" if self.unsigned else "arith.index_cast"
-            number = extract(self.indices, place)
-            found.append(create(name, [index_type()], [number]).result)
+            found.append(create(name, [index_type()], [extract(column, place)]).result)
         return found
 
     def position(self, starts: Position, batch: Position, offset: Position) -> list[ir.Value]:
@@ -106,6 +111,18 @@ def _lasts(sizes: Sequence[Size], extents: Sequence[Size], axes: Sequence[int]) 
     return [minus(sizes[axis], extents[axis]) for axis in axes]
 
 
+def _columns(indices: ir.Value, vector: int) -> list[ir.Value]:
+    """What the indices were put together of, if each part is one component; or they alone."""
+    maker = defining(indices)
+    if maker is None or maker.name != "stablehlo.concatenate":
+        return [to_signless(indices)]
+    parts = list(maker.operands)
+    is_along = ir.IntegerAttr(maker.attributes["dimension"]).value == vector
+    if is_along and all(tensor_type(part).shape[vector] == 1 for part in parts):
+        return [to_signless(part) for part in parts]
+    return [to_signless(indices)]
+
+
 def _gather(operation: Any) -> Sequence[ir.Value] | None:
     """Windows read at computed positions, which are moved so that the windows fit."""
     axes = GatherDimensionNumbers(operation.attributes["dimension_numbers"])
@@ -124,7 +141,7 @@ def _gather(operation: Any) -> Sequence[ir.Value] | None:
         _rest(rank, axes.collapsed_slice_dims, axes.operand_batching_dims),
         _batch_pairs(axes.operand_batching_dims, axes.start_indices_batching_dims, vector),
         _lasts(sizes, extents, axes.start_index_map),
-        indices,
+        _columns(operation.operands[1], vector),
         vector,
         _is_unsigned(operation.operands[1]),
     )
@@ -151,7 +168,7 @@ def _scatter(operation: Any) -> Sequence[ir.Value] | None:
     """Windows written, or combined with what is there, at computed positions, in order."""
     axes = ScatterDimensionNumbers(operation.attributes["scatter_dimension_numbers"])
     values, count = signless_operands(operation), len(operation.results)
-    operands, indices, updates = values[:count], values[count], values[count + 1 :]
+    operands, updates = values[:count], values[count + 1 :]
     rank, vector = len(operands[0].type.shape), axes.index_vector_dim
     update_sizes, window_axes = sizes_of(updates[0]), axes.update_window_dims
     batch_axes = _rest(len(update_sizes), window_axes)
@@ -165,7 +182,7 @@ def _scatter(operation: Any) -> Sequence[ir.Value] | None:
         spanned,
         _batch_pairs(axes.input_batching_dims, axes.scatter_indices_batching_dims, vector),
         _lasts(sizes_of(operands[0]), extents, axes.scattered_dims_to_operand_dims),
-        indices,
+        _columns(operation.operands[count], vector),
         vector,
         _is_unsigned(operation.operands[count]),
     )

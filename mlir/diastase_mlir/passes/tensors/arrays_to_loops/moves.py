@@ -61,6 +61,8 @@ def _pad(operation: Any) -> Sequence[ir.Value]:
     names = ("edge_padding_low", "edge_padding_high", "interior_padding")
     lows, highs, interiors = by_axis(operation, names, vectors, len(own))
     known = sizes_known(operation)
+    if (part := _cut_off(operand, [lows, highs, interiors, known])) is not None:
+        return [part]
     if any(isinstance(interior, int) and interior for interior in interiors):
         value = _set_apart(operand, fill, [own, interiors, lows, known])
         if value is not None:
@@ -89,6 +91,16 @@ def _pad(operation: Any) -> Sequence[ir.Value]:
         return if_else(SCOPE, met, kinds, lambda: [extract(operand, source)], lambda: [fill])[0]
 
     return [generate(sizes, element_type(operand), element)]
+
+
+def _cut_off(operand: ir.Value, columns: Sequence[Any]) -> ir.Value | None:
+    """The part that is left where nothing is added, as in a gradient of padding."""
+    lows, highs, interiors, sizes = columns
+    if any(interiors) or not all(size for size in sizes):
+        return None
+    if not all(isinstance(number, int) and number <= 0 for number in (*lows, *highs)):
+        return None
+    return extract_slice(operand, [-low for low in lows], sizes, [1] * len(sizes))
 
 
 def _set_apart(operand: ir.Value, fill: ir.Value, columns: Sequence[Any]) -> ir.Value | None:

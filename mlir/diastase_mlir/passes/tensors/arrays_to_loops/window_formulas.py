@@ -17,6 +17,7 @@ and wide windows along an axis are windows of windows.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import groupby
 from math import gcd, isqrt, prod
 
@@ -42,8 +43,10 @@ MOST_TAPS = 16
 """Of a formula."""
 MOST_ALONG = 32
 """The same along one axis."""
-LARGEST_PERIOD = 8
-"""Of the places of a result that meet the same taps."""
+MOST_PHASES = 8
+"""Rests of places that meet different taps."""
+MOST_LISTED = 2**18
+"""Taps of all phases, which are counted one by one."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +84,22 @@ class KnownAxis:
         is_shared = self.stride * isqrt(self.window) <= self.window <= MOST_ALONG**2
         return is_dense and is_shared and isinstance(self.result, int)
 
+    @cached_property
+    def phases(self) -> list[tuple[tuple[int, ...], int]]:
+        """Taps, and how many places of a period after each other meet the same ones."""
+        of_places = map(self.taps, range(self.period))
+        return [(own, len(list(same))) for own, same in groupby(of_places)]
+
+    @property
+    def met(self) -> int:
+        """Taps that a place meets at most."""
+        return max(len(own) for own, _ in self.phases)
+
+    @property
+    def is_short(self) -> bool:
+        """Whether a period has few phases."""
+        return self.period * self.window <= MOST_LISTED and len(self.phases) <= MOST_PHASES
+
     def taps(self, phase: int) -> tuple[int, ...]:
         """Elements under the taps, from places that leave this rest when divided by the period."""
         places = (
@@ -112,18 +131,19 @@ def by_formula(windows: Windows, *, is_free: bool) -> ir.Value | None:
     `is_free`: whether elements may be combined in any order.
     """
     axes = windows.axes
-    sizes = [axis.window for axis in axes]
-    if any(axis.period > LARGEST_PERIOD for axis in axes):
+    if not all(axis.period == 1 or axis.is_short for axis in axes):
         return None
+    sizes = [axis.window if axis.period == 1 else axis.met for axis in axes]
     is_wide = max(sizes) > MOST_ALONG
     if not is_wide and (prod(sizes) <= MOST_TAPS or sum(size > 1 for size in sizes) <= 1):
         return _formula(windows)
-    if not is_free or any(axis.window > MOST_ALONG and not axis.is_divisible for axis in axes):
+    pairs = list(zip(sizes, axes, strict=True))
+    if not is_free or any(size > MOST_ALONG and not axis.is_divisible for size, axis in pairs):
         return None
     (array,) = windows.arrays
-    for number, axis in enumerate(axes):
+    for number, (size, axis) in enumerate(pairs):
         if not axis.is_plain:
-            along = _along_wide if axis.window > MOST_ALONG else _along
+            along = _along_wide if size > MOST_ALONG else _along
             array = along(replace(windows, arrays=[array]), number, axis)
     return array
 
@@ -204,9 +224,8 @@ def _by_phase(
     """What is under the taps, which depend on where a place lies in the periods of all axes."""
     if len(taps) == len(axes):
         return under(taps)
-    axis, (_, phase) = axes[len(taps)], places[len(taps)]
-    of_phases = [axis.taps(number) for number in range(axis.period)]
-    groups = [(own, len(list(same))) for own, same in groupby(of_phases)]
+    _, phase = places[len(taps)]
+    groups = axes[len(taps)].phases
 
     def among(first: int, start: int) -> list[ir.Value]:
         own, count = groups[first]

@@ -4,8 +4,8 @@
 
 adds up, for each place, all elements before it, and zeros. Where what stands in the padding changes
 nothing, that is one loop along the axis. Small windows of one array are formulas
-(`window_formulas`); larger ones of known sizes are for MLIR's own conversion, which combines each
-by itself.
+(`window_formulas`); of larger ones, those that do not overlap are reductions (`separate_windows`),
+others of known sizes are for MLIR's own conversion, which combines each by itself.
 
 A window at output position `o` starts at `o * stride - low` of the dilated array and has a *tap*
 every `window_dilation` elements; `base_dilation - 1` holes lie between neighbours in the dilated
@@ -58,6 +58,7 @@ from diastase_mlir.passes.tensors.arrays_to_loops.rules import (
     signless_operands,
     sizes_known,
 )
+from diastase_mlir.passes.tensors.arrays_to_loops.separate_windows import separate_windows
 from diastase_mlir.passes.tensors.arrays_to_loops.window_formulas import (
     KnownAxis,
     Windows,
@@ -103,7 +104,8 @@ def _reduce_window(operation: Any) -> Sequence[ir.Value] | None:
     if is_neutral:
         shapes = (operation.operands[0].type, operation.results[0].type)
         if all(kind.has_static_shape and 0 not in kind.shape for kind in shapes):
-            return None
+            value = separate_windows(operation)
+            return None if value is None else [value]
     padding = padding_of(operation, rank)
     columns = [numbers(operation, name, [1] * rank) for name in _NUMBERS]
     columns += [[low for low, _ in padding], [high for _, high in padding]]
