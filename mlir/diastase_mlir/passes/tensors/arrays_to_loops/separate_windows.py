@@ -40,9 +40,7 @@ def separate_windows(operation: Any) -> ir.Value | None:
     return reduced.result
 
 
-def _moved(
-    name: str, array: ir.Value, sizes: list[int], vectors: dict[str, list[int]]
-) -> ir.Value:
+def _moved(name: str, array: ir.Value, sizes: list[int], vectors: dict[str, list[int]]) -> ir.Value:
     kind = ir.RankedTensorType.get(sizes, element_type(array))
     attributes = {key: array_attribute("i64", vector) for key, vector in vectors.items()}
     return create(name, [kind], [array], attributes).result
