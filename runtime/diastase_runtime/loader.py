@@ -143,7 +143,10 @@ class Executable:
         """
         if len(arguments) != len(placers):
             raise self._wrong_arguments(arguments)
-        frame = self._frames.pop() if self._frames else Frame(self.layout)
+        try:
+            frame = self._frames.pop()
+        except IndexError:
+            frame = Frame(self.layout)
         memory = frame.memory
         if seed is not None:
             _pack_context(memory, 0, 0, 0, 0, 0, 0, 0, seed & _SEED_MASK, 0, 0, 0, 0, 0, 0)

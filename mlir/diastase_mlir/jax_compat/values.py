@@ -86,10 +86,12 @@ def memory_format(dtype: np.dtype[Any]) -> str | None:
     it is. Both together take half the time of `np.asarray(array)`.
     """
     sharding, devices = cpu_placement()
-    sample = make_array(ShapedArray((1,), dtype), sharding, [np.ones(1, dtype)], devices, False)
+    with jax.enable_x64(True):  # else a sample of 64 bits would be one of 32
+        sample = make_array(ShapedArray((1,), dtype), sharding, [np.ones(1, dtype)], devices, False)
     try:
         is_there = sample.unsafe_buffer_pointer() == np.asarray(sample).ctypes.data
-        return memoryview(sample).format if is_there else None
+        view = memoryview(sample)
+        return view.format if is_there and view.itemsize == dtype.itemsize else None
     except (AttributeError, BufferError, TypeError):
         return None
 

@@ -258,8 +258,9 @@ def test_memory_of_calls_and_of_functions_is_given_back():
     compiled = qjit(lambda x: x + 1)
     compiled(1.0)
     compiled(np.ones(3))
-    plans = [weakref.ref(plan.executable) for plan in set(compiled._plans.values())]
-    assert len(plans) == 2
-    del compiled
+    programs = compiled._programs.made.compiled()
+    executables = [weakref.ref(each.direct_call.executable) for each in programs]
+    assert len(executables) == 2
+    del compiled, programs
     gc.collect()
-    assert all(plan() is None for plan in plans)
+    assert all(executable() is None for executable in executables)

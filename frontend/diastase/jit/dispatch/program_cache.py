@@ -109,7 +109,8 @@ class Specialisations:
         if len(self.plans) > _MOST_PLANS:
             self.plans.clear()
         for key in keys:
-            self.plans[key] = plan.__call__  # a method is called in less time than an object
+            if key is not None:  # what has no key is looked at anew in each call
+                self.plans[key] = plan.__call__  # a method is called in less time than an object
 
     def run_instead(self, compiled: Compiled, other: Compiled) -> None:
         """Wherever a program is called, run another one, which no Python function stands for."""

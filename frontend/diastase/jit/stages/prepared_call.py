@@ -118,9 +118,10 @@ def _placer(
     """Make the function that describes an argument of this type, at its first word of a frame.
 
     An array of JAX's is described where it lies, if that can be seen: it cannot if it is deleted,
-    in several pieces, or laid out in another order.
+    in several pieces, or laid out in another order. Sizes that are numbers are not compared: the
+    key that led to this program did.
     """
-    wanted = _format(aval)
+    wanted, rank = _format(aval), aval.ndim
 
     def place(frame: Frame, leaf: Any) -> Any:
         if type(leaf) is not ArrayImpl:
@@ -134,6 +135,8 @@ def _placer(
         words = frame.words
         words[first] = words[first + 1] = leaf.unsafe_buffer_pointer()
         if frame.shapes[number] != (shape := view.shape):
+            if view.ndim != rank:
+                return frame.place(number, np.asarray(leaf))  # which says what is wrong
             frame.write_shape(number, shape)  # pyright: ignore[reportArgumentType]
         return view
 

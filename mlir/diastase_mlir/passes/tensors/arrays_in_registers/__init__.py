@@ -42,18 +42,24 @@ def arrays_in_registers(module: ir.Module) -> None:
         if function.name == "func.func" and operations_named(function, *LOOPS):
             rewriting = _Rewriting(function)
             rewriting.block(function.regions[0].blocks[0])
+            rewriting.erase()
             if rewriting.side_by_side:
                 kept = ir.ArrayAttr.get([ir.StringAttr.get(SIDE_BY_SIDE)])
                 function.attributes["passthrough"] = kept
 
 
 class _Rewriting:
-    """A walk through a function, in the order of its operations."""
+    """A walk through a function, in the order of its operations.
+
+    The trap: tables of values know them by their addresses, which others get once an operation is
+    erased. So what is replaced stays where it is until the walk is over.
+    """
 
     def __init__(self, function: Any):
         self._loops = loops_to_write_out(function)
         self._numbers = arrays_as_numbers(function, self._loops)
         self._elements = Elements(function)
+        self._replaced: list[Any] = []
         self.side_by_side = False
         """Whether something was written out that vectors may do."""
 
@@ -62,26 +68,32 @@ class _Rewriting:
         for view in list(block.operations):
             operation = view.operation
             if operation.name in CONTROL_FLOW:
-                operation, finish = made_anew(operation, self._is_number, self._elements)
-                for region in operation.regions:
+                new, finish = made_anew(operation, self._is_number, self._elements)
+                if new is not operation:
+                    self._replaced.append(operation)
+                for region in new.regions:
                     for inner in region.blocks:
                         self.block(inner)
                 finish()
             elif len(operation.results) and operation.results[0] in self._loops:
                 self.side_by_side |= is_side_by_side(operation)
                 with ir.InsertionPoint(operation), operation.location:
-                    _replace(operation, written_out(operation, self._elements))
+                    self._replace(operation, written_out(operation, self._elements))
             elif operation.name in UPDATES and stands_in_loop(operation):
                 with ir.InsertionPoint(operation), operation.location:
                     array = self._elements.inserted(operation)
                 if array is not None:
-                    _replace(operation, [array])
+                    self._replace(operation, [array])
+
+    def erase(self) -> None:
+        """Erase what was replaced."""
+        for operation in reversed(self._replaced):
+            operation.erase()
 
     def _is_number(self, array: Any) -> bool:
         return array in self._numbers
 
-
-def _replace(operation: Any, arrays: list[ir.Value]) -> None:
-    for result, array in zip(operation.results, arrays, strict=True):
-        result.replace_all_uses_with(array)
-    operation.erase()
+    def _replace(self, operation: Any, arrays: list[ir.Value]) -> None:
+        for result, array in zip(operation.results, arrays, strict=True):
+            result.replace_all_uses_with(array)
+        self._replaced.append(operation)

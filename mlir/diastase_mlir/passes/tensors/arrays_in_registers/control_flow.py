@@ -34,9 +34,9 @@ def arguments_of(operation: Any) -> list[list[Any]]:
 def made_anew(
     operation: Any, is_chosen: IsChosen, elements: Elements
 ) -> tuple[Any, Callable[[], None]]:
-    """The operation with numbers for arrays, in its place; itself where that changes nothing.
+    """The operation with numbers for arrays, before it; itself where that changes nothing.
 
-    What is called at last makes numbers of what the blocks hand on, which are arrays until then.
+    The old one is left, without its blocks' operations, to be erased. What is called at last makes numbers of what the blocks hand on, which are arrays until then.
     """
     given = [is_chosen(result) for result in operation.results]
     taken = [is_chosen(own) for own in arguments_of(operation)[0]]
@@ -55,7 +55,6 @@ def made_anew(
     before = {"scf.for": [[False, *taken]], "scf.while": [taken, given]}.get(name, [[], []])
     for old, region, flags in zip(regions, new.regions, before, strict=True):
         _move(old.blocks[0], region, flags)
-    operation.erase()
     after = {"scf.for": [given], "scf.while": [[False, *given], taken]}.get(name, [given, given])
 
     def finish() -> None:
