@@ -133,3 +133,33 @@ def test_constants_are_copied():
     constant = "%c = arith.constant dense<1.0> : tensor<9xf64>\n"
     assert copies(constant, "%c, %b") == 1
     assert copies(constant, "%c, %c") == 2
+
+
+PARTS = {
+    "a column": (lambda m: jnp.sort(m, axis=1)[:, 0], 3),
+    "rows as a vector": (lambda m: jnp.cumsum(m, axis=1)[1:].reshape(-1), 6),
+    "a loop of a column": (
+        lambda m: lax.fori_loop(0, 3, lambda i, a: jnp.sin(a), jnp.sort(m, axis=1)[:, 1]),
+        3,
+    ),
+    "a branch of a branch": (
+        lambda m: lax.cond(m[0, 0] > 1, lambda: m[0], lambda: jnp.sort(m, axis=1)[:, 2]),
+        3,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_branches_agree_on_layouts(name):
+    part, size = PARTS[name]
+
+    def function(takes_part, m, x):
+        one = lax.cond(takes_part, lambda: part(m), lambda: x * 2)
+        other = lax.cond(takes_part, lambda: x * 3, lambda: part(m))
+        return one, other
+
+    compiled, m, x = qjit(function), jnp.arange(9.0).reshape(3, 3), jnp.ones(size)
+    for takes_part in (False, True):
+        expected = function(takes_part, m, x)
+        for own, wanted in zip(compiled(takes_part, m, x), expected, strict=True):
+            np.testing.assert_allclose(own, wanted, rtol=1e-12)

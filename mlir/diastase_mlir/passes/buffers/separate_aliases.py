@@ -9,6 +9,9 @@ function. What is made inside may be carried on as it is, and what is given to a
 copy, of which two results are views. So one would be written over the other. The same with a
 constant: what receives it may write to it.
 
+Where part of an array is collapsed, bufferization predicts another layout than it makes: a branch
+or a loop that is given one gets a copy, or branches would not agree on their layout.
+
 `Aliases` says which arrays may be the same memory once they are memory, or when they are. A view is
 the memory that it is a part of, what a loop carries on may be what it was given, and an update is
 written where the array was. It does not see that a later operation may not write over what is still
@@ -29,12 +32,17 @@ from diastase_mlir.passes.operations import (
 )
 from diastase_runtime.abi import ENTRY_FUNCTION
 
+_COLLAPSE = "tensor.collapse_shape"
+_VIEWS = frozenset({"tensor.extract_slice", "tensor.expand_shape", "tensor.cast", _COLLAPSE})
+
 _DESTINATION = {"tensor.insert": 1, "tensor.insert_slice": 1}
 """The operand that an operation updates, of those that copy what else they read."""
 
 
 def separate_aliases(module: ir.Module) -> None:
     """Separate what all loops carry on, and what all functions but the entry return."""
+    for operation in operations_named(module.operation, "scf.if", "scf.for", "scf.while"):
+        _copy_collapsed_parts(operation)
     callees = Callees(module)
     for operation in operations_named(module.operation, "func.func", "scf.for", "scf.while"):
         if operation.name == "func.func" and name_of(operation) == ENTRY_FUNCTION:
@@ -95,11 +103,37 @@ def separate(block: ir.Block, callees: Callees, *, of_function: bool) -> None:
             if memory in aliases.inside:
                 taken.add(memory)
             continue
-        sizes = ir.DenseI32ArrayAttr.get([0, 1, 0])  # dynamic sizes, array to be copied, a hint
+        _copy(end, number)
+
+
+def _copy(operation: ir.Operation, number: int) -> None:
+    """Give an operation a copy of one of its operands."""
+    value = operation.operands[number]
+    sizes = ir.DenseI32ArrayAttr.get([0, 1, 0])  # dynamic sizes, array to be copied, a hint
+    with ir.InsertionPoint(operation), operation.location:
         attributes = {"operandSegmentSizes": sizes}
-        with ir.InsertionPoint(end), end.location:
-            copy = create("bufferization.alloc_tensor", [value.type], [value], attributes)
-        end.operands[number] = copy.results[0]
+        copy = create("bufferization.alloc_tensor", [value.type], [value], attributes)
+    operation.operands[number] = copy.results[0]
+
+
+def _copy_collapsed_parts(operation: ir.Operation) -> None:
+    """Of what branches end with, or what a loop begins with."""
+    branches = operation.regions if operation.name == "scf.if" else ()
+    ends = [last_of(region.blocks[0]) for region in branches if region.blocks]
+    for user in ends or [operation]:
+        for number, value in enumerate(user.operands):
+            if _is_collapsed_part(value):
+                _copy(user, number)
+
+
+def _is_collapsed_part(value: ir.Value) -> bool:
+    is_collapsed = False
+    while not isinstance(owner := value.owner, ir.Block) and owner.name in _VIEWS:
+        if is_collapsed and owner.name == "tensor.extract_slice":
+            return True
+        is_collapsed |= owner.name == _COLLAPSE
+        value = owner.operands[0]
+    return False
 
 
 class Aliases:
