@@ -84,7 +84,8 @@ def _step(state, style, name):
 
 
 def _circuit(state, style, gates, measured):
-    numbers = as_numbers(qnode(gates, measured, style)(state.v[:4], state.k - state.k))
+    zero = 0 if style.loops == "python" else state.k - state.k
+    numbers = as_numbers(qnode(gates, measured, style)(state.v[:4], zero))
     return state._replace(v=state.v.at[:4].set(numbers))
 
 
