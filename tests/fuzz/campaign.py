@@ -1,10 +1,5 @@
-"""One worker of a campaign: random programs against one oracle after another, and what was found.
+"""Random programs of one oracle, what becomes of each, and what was found, shrunk."""
 
-A finding is a file of the corpus: the oracle, what was drawn, shrunk, and the error. The program
-that runs is written down before it runs, so that one which ends the process is a finding, too.
-"""
-
-import hashlib
 import json
 import time
 import traceback
@@ -19,9 +14,9 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from diastase import CompileError
 from diastase_mlir import FailedPassError
+from fuzz.corpus import finding
 from fuzz.oracles import ORACLES, Unstable
 
-CORPUS = Path(__file__).parent / "corpus"
 BATCH = 10
 """Programs that hypothesis draws from one seed."""
 
@@ -43,18 +38,11 @@ def judge(name: str, drawn: dict[str, Any]) -> str:
     return "right"
 
 
-def finding(name: str, drawn: dict[str, Any], error: str) -> Path:
-    """Write a program into the corpus; equal ones share a file."""
-    text = json.dumps({"oracle": name, "drawn": drawn, "error": error}, indent=1)
-    digest = hashlib.sha256(json.dumps(drawn, sort_keys=True).encode()).hexdigest()[:8]
-    path = CORPUS / f"{name}-{digest}.json"
-    CORPUS.mkdir(exist_ok=True)
-    path.write_text(text + "\n")
-    return path
-
-
 def batch(name: str, seed: int, until: float, running: Path) -> tuple[Counter, Path | None]:
-    """Check the programs of one seed: what became of them, and the finding if there is one."""
+    """Check the programs of one seed: what became of them, and the finding if there is one.
+
+    The program that runs is in the file `running`: what ends the process is a finding, too.
+    """
     counts: Counter = Counter()
     last: dict[str, Any] = {}
 

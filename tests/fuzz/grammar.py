@@ -2,8 +2,8 @@
 
 A program is a list of statements on a state of four arrays: a vector, a matrix, a complex vector
 and an integer. A statement replaces one of them by another of its type, or is a circuit, or control
-flow around statements, so that every list is a program and a body, and all features meet. Statements
-are lists of strings, numbers and lists, as JSON has them; `programs` says what they do.
+flow around statements, so that every list is a program and a body, and all features meet.
+Statements are lists of strings, numbers and lists, as JSON has them; `programs` says what they do.
 """
 
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""What must hold of a random program, by name: another implementation, or the same said differently.
+"""What must hold of a random program, by name: as by others, and as said differently.
 
 An oracle is a strategy for what it needs and a check, which raises `Wrong`. Results that rounding
 decides prove nothing: where two differ, the reference is asked again beside the same point, and if
@@ -9,13 +9,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import diastase
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
 from hypothesis import strategies as st
 
+import diastase
 from diastase import qjit
 from fuzz import grammar
 from fuzz.gates import MEASUREMENTS
@@ -54,7 +54,7 @@ def oracle(**drawn: st.SearchStrategy) -> Callable[[Check], Check]:
 
 
 def difference(found: Any, expected: Any) -> float:
-    """The largest one, relative to 1 where numbers are smaller; infinite for NaN against a number."""
+    """The largest one, relative to numbers above 1; infinite for NaN against a number."""
     largest = 0.0
     leaves = zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True)
     for one, other in ((np.asarray(a), np.asarray(b)) for a, b in leaves):

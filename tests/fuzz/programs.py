@@ -9,13 +9,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-import diastase
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
 from jax import lax
 
+import diastase
 from fuzz.gates import GATES, MEASUREMENTS, as_numbers
 from fuzz.steps import STEPS
 
@@ -249,7 +249,9 @@ def _repeat(numbers, zero, style, taken, trips, is_traced, body):
 
 
 def _choose(numbers, zero, style, taken, place, first, second):
-    branches = [lambda body=body: apply(body, numbers, zero, style, taken) for body in (first, second)]
+    branches = [
+        lambda body=body: apply(body, numbers, zero, style, taken) for body in (first, second)
+    ]
     if style.loops == "python":
         return branches[0 if numbers[place] > 0.1 else 1]()
     conditional = diastase.cond(numbers[place] > 0.1)(branches[0])
