@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-training demo-noise test test-all canary check format lint types imports bench bench-classical bench-compare docs sizes clean
+.PHONY: help demo demo-training demo-noise test test-all canary fuzz check format lint types imports bench bench-classical bench-compare docs sizes clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -36,6 +36,11 @@ test: $(VENV)/.installed-test ## all tests, of what is long a sample (tests/samp
 
 test-all: $(VENV)/.installed-test ## everything, half an hour: before a large change is called done
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --quiet tests
+
+SECONDS ?= 600
+
+fuzz: $(VENV)/.installed-test ## look for wrong answers for SECONDS=600; ONLY="mapped split" for some oracles
+	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS) --workers $(WORKERS) $(if $(ONLY),--only $(ONLY))
 
 canary: $(VENV)/.installed-test ## the suite with the newest JAX, PennyLane and Python: what breaks
 	$(BIN)/python tests/canary.py

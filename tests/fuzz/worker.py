@@ -1,0 +1,29 @@
+"""A process of a campaign: `python -m fuzz.worker SECONDS SEED FOLDER [ORACLE ...]`.
+
+Prints a line of JSON for each batch. The numbers of its batches follow from SEED.
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import jax
+
+from fuzz.campaign import batch
+from fuzz.oracles import ORACLES
+
+
+def main(seconds: str, seed: str, folder: str, *names: str) -> None:
+    jax.config.update("jax_enable_x64", True)
+    until, number = time.monotonic() + float(seconds), int(seed)
+    while time.monotonic() < until:
+        name = (names or sorted(ORACLES))[number % len(names or ORACLES)]
+        counts, found = batch(name, number, until, Path(folder) / f"running-{seed}.json")
+        line = {"oracle": name, "seed": number, "counts": counts, "found": found and str(found)}
+        print(json.dumps(line), flush=True)
+        number += 1
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
