@@ -36,7 +36,8 @@ def made_anew(
 ) -> tuple[Any, Callable[[], None]]:
     """The operation with numbers for arrays, before it; itself where that changes nothing.
 
-    The old one is left, without its blocks' operations, to be erased. What is called at last makes numbers of what the blocks hand on, which are arrays until then.
+    The old one is left, without its blocks' operations, to be erased. What is called at last makes
+    numbers of what the blocks hand on, which are arrays until then.
     """
     given = [is_chosen(result) for result in operation.results]
     taken = [is_chosen(own) for own in arguments_of(operation)[0]]
