@@ -1,10 +1,15 @@
 """`unbatch_loops`: a loop over arrays becomes one of each element, if that is the same."""
 
+import jax
+import numpy as np
 import pytest
 
+from diastase.debugging.ir import compile_from_mlir
 from diastase_mlir.bindings import session
 from diastase_mlir.dialects import parse
 from diastase_mlir.passes.tensors.unbatch_loops import unbatch_loops
+
+jax.config.update("jax_enable_x64", True)
 
 ANY = """
       %i = tensor.empty() : tensor<i1>
@@ -104,3 +109,40 @@ def test_sizes_that_are_not_seen_to_be_equal_stay():
     alone = alone.replace("[#row, #row, #row]", "[#row, #row]").replace("%in: i1, ", "")
     alone = alone.replace("arith.select %in, %h, %v", "arith.maximumf %v, %v")
     assert "tensor<?xf64>" in loop_in(unbatched(halved=alone, still=apart))
+
+
+def test_what_is_known_at_one_place_is_not_taken_for_another():
+    """A comparison with a negative number is left to the program."""
+    compiled = compile_from_mlir("""
+      #m = affine_map<(i, j) -> (i, j)>
+      func.func @main(%a: tensor<20x4xf64>, %t: tensor<9xf64>) -> tensor<20x4xf64> {
+        %zero = arith.constant 0.0 : f64
+        %c0 = arith.constant 0 : index
+        %c1 = arith.constant 1 : index
+        %c3 = arith.constant 3 : index
+        %c4 = arith.constant 4 : index
+        %e = tensor.empty() : tensor<20x4xf64>
+        %r = scf.for %k = %c0 to %c3 step %c1 iter_args(%x = %a) -> tensor<20x4xf64> {
+          %g = linalg.generic {indexing_maps = [#m, #m], iterator_types = ["parallel", "parallel"]}
+              ins(%x : tensor<20x4xf64>) outs(%e : tensor<20x4xf64>) {
+          ^bb0(%p: f64, %o: f64):
+            %j = linalg.index 1 : index
+            %j3 = arith.muli %j, %c3 : index
+            %d = arith.subi %c4, %j3 : index
+            %c = arith.cmpi eq, %j, %d : index
+            %v = scf.if %c -> f64 {
+              %w = tensor.extract %t[%k] : tensor<9xf64>
+              %u = arith.addf %p, %w : f64
+              scf.yield %u : f64
+            } else {
+              scf.yield %zero : f64
+            }
+            linalg.yield %v : f64
+          } -> tensor<20x4xf64>
+          scf.yield %g : tensor<20x4xf64>
+        }
+        return %r : tensor<20x4xf64>
+      }""")
+    expected = np.zeros((20, 4))
+    expected[:, 1] = 4.0
+    np.testing.assert_array_equal(compiled(np.ones((20, 4)), np.arange(9.0)), expected)

@@ -66,6 +66,7 @@ _DONE_BY_LLVM = frozenset(
 _EXTREMES = frozenset(
     f"arith.{name}" for name in ("maximumf", "minimumf", "maxsi", "minsi", "maxui", "minui")
 )
+_QUOTIENTS = ("divsi", "divui", "remsi", "remui")
 _PURE = ("arith", "math", "complex", "index")
 _ELEMENTARY = import_symbol("elementary", "")
 
@@ -124,7 +125,7 @@ def _fold_of(generic: ir.Operation) -> _Fold | None:
     if combined == so_far or combined not in made or len(taken) != 1:
         return None
     (value,) = taken
-    if value.type != so_far.type or not all(map(_is_pure, combines)):
+    if value.type != so_far.type or not all(map(_is_fit_for_anything, combines)):
         return None
     if not all(_is_pure(each) or _is_harmless(each) for each in values):
         return None
@@ -160,6 +161,12 @@ def _is_inside(value: ir.Value, generic: ir.Operation) -> bool:
 
 def _is_pure(operation: Any) -> bool:
     return operation.operation.name.partition(".")[0] in _PURE
+
+
+def _is_fit_for_anything(operation: Any) -> bool:
+    """Whether it may be done with what lanes hold before the first chunk has set them."""
+    name = operation.operation.name
+    return _is_pure(operation) and not (name.startswith("arith.") and name.endswith(_QUOTIENTS))
 
 
 def _is_harmless(operation: Any) -> bool:

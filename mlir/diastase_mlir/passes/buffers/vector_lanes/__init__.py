@@ -60,6 +60,8 @@ def _is_possible(generic: Any) -> bool:
         return False
     if not all(own.is_projected_permutation for own in maps_of(generic)):
         return False
+    if not all(_has_vectors(own.type) for own in generic.regions[0].blocks[0].arguments):
+        return False
     inner = [own for own in operations_in(generic) if own != generic]
     for operation in inner:
         dialect = operation.name.partition(".")[0]

@@ -6,18 +6,35 @@ from typing import Any
 from diastase_engine import ELEMENTARY_FUNCTIONS
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.loops import append_block
-from diastase_mlir.emit.operations import all_of, create, index_type, integer_type, select
+from diastase_mlir.emit.operations import (
+    all_of,
+    any_of,
+    binary,
+    create,
+    index_constant,
+    index_type,
+    integer_type,
+    scalar_constant,
+    select,
+)
 from diastase_mlir.passes.buffers.vector_lanes.varying import Varying, conjuncts
 from diastase_mlir.passes.buffers.vector_lanes.vectors import Vectors
 from diastase_mlir.passes.operations import Signatures, call_imported, last_of
 from diastase_runtime.abi import import_symbol
 from diastase_toolchain.machine_code import widths
 
+_DIVISIONS = frozenset(
+    f"arith.{name}" for name in "ceildivsi ceildivui divsi divui floordivsi remsi remui".split()
+)
 _ELEMENTARY = {f"math.{name}": name for name in ELEMENTARY_FUNCTIONS}
 
 
 class LaneOperations(Vectors):
-    """Emits operations of one element for all lanes."""
+    """Emits operations of one element for all lanes.
+
+    The trap: lanes that are done go on, and what the loop's condition makes sure of does not hold
+    for them. What could end the process there, a division or a read, is made safe for any operands.
+    """
 
     def __init__(self, count: int, differing: Iterable[ir.Value], signatures: Signatures):
         super().__init__(count)
@@ -73,8 +90,26 @@ class LaneOperations(Vectors):
         if operation.name == "arith.select" and operation.operands[0] not in self.varying:
             condition = operation.operands[0]
             operands[0] = self.now(condition)
+        if operation.name in _DIVISIONS:
+            operands[1] = self._safe_divisor(operation.name, *operands)
         attributes = {name: operation.attributes[name] for name in operation.attributes}
         return create(operation.name, [kind], operands, attributes).result
+
+    def _safe_divisor(self, name: str, dividend: ir.Value, divisor: ir.Value) -> ir.Value:
+        """The divisor, or 1 where it is 0, or where the quotient would overflow."""
+        kind = ir.VectorType(divisor.type).element_type
+        width = kind.width if isinstance(kind, ir.IntegerType) else 64
+
+        def number(value: int) -> ir.Value:
+            own = scalar_constant(integer_type(width), value)
+            return self.broadcast(own if own.type == kind else index_constant(value))
+
+        unsafe = self.equal(divisor, number(0))
+        if name.endswith("si"):
+            negated = self.equal(divisor, number(-1))
+            least = self.equal(dividend, number(-(2 ** (width - 1))))
+            unsafe = any_of([unsafe, all_of([negated, least])])
+        return select(unsafe, number(1), divisor)
 
     def _one_by_one(self, operation: Any, operands: Sequence[ir.Value]) -> ir.Value:
         kind = operation.results[0].type
@@ -103,11 +138,22 @@ class LaneOperations(Vectors):
     def _gathered(self, operation: Any) -> ir.Value:
         """What each lane reads at a place of its own."""
         array, *places = operation.operands
-        own = [self.as_vector(place) for place in places]
+        own = [
+            binary("arith.minui", self.as_vector(place), self.broadcast(self._last(array, axis)))
+            for axis, place in enumerate(places)
+        ]
         kind = operation.results[0].type
         places = [[self.lane_of(each, lane) for each in own] for lane in range(self.lanes)]
         read = [create("memref.load", [kind], [array, *place]).result for place in places]
         return self.from_lanes(read)
+
+    def _last(self, array: ir.Value, axis: int) -> ir.Value:
+        """The last place along an axis; of an empty array no lane reads."""
+        kind, one = ir.MemRefType(array.type), index_constant(1)
+        if not kind.is_dynamic_dim(axis):
+            return index_constant(max(0, kind.get_dim_size(axis) - 1))
+        size = create("memref.dim", [index_type()], [array, index_constant(axis)]).result
+        return binary("arith.subi", size, one)
 
     # --- structured control flow ----------------------------------------------------------------
 

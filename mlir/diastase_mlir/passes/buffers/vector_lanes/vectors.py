@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.emit.operations import create, integer_type
+from diastase_mlir.emit.operations import INTEGER_PREDICATES, create, enumeration, integer_type
 
 
 class Vectors:
@@ -19,6 +19,12 @@ class Vectors:
     def broadcast(self, number: ir.Value) -> ir.Value:
         """The same number in all lanes."""
         return create("vector.broadcast", [self.vector_type(number.type)], [number]).result
+
+    def equal(self, left: ir.Value, right: ir.Value) -> ir.Value:
+        """In which lanes two vectors of integers are equal."""
+        attributes = {"predicate": enumeration(INTEGER_PREDICATES.index("eq"))}
+        kind = self.vector_type(integer_type(1))
+        return create("arith.cmpi", [kind], [left, right], attributes).result
 
     def lane_of(self, vector: ir.Value, lane: int) -> ir.Value:
         """The number in a lane."""

@@ -72,13 +72,13 @@ class Indices:
             return False
         left, right = map(self.number, operation.operands)
         result = operation.results[0]
-        if left is None or right is None or (left, right) < (0, 0):
-            self.known.pop(result, None)
+        self.known.pop(result, None)  # as it was at another place
+        if left is None or right is None or min(left, right) < 0:
             return False
         if operation.name in _FOLDED and isinstance(result.type, ir.IndexType):
             self._know(result, _FOLDED[operation.name](left, right))
             return True
-        if operation.name == "arith.cmpi" and min(left, right) >= 0:
+        if operation.name == "arith.cmpi":
             predicate = ir.IntegerAttr(operation.attributes["predicate"]).value
             self._know(result, int(_COMPARED[predicate](left, right)))
             return True
