@@ -132,19 +132,29 @@ def masks(n):
 def search(n):
     values = 1.25 * jnp.arange(77.0)
 
-    def turn(_, bounds):
-        low, high = bounds
-        middle = (low + high) // 2
-        right = values[middle] < n
-        return jnp.where(right, middle, low), jnp.where(right, high, middle)
+    def one(n):
+        def turn(bounds):
+            low, high = bounds
+            middle = (low + high) // 2
+            right = values[middle] < n
+            return jnp.where(right, middle, low), jnp.where(right, high, middle)
 
-    return lax.fori_loop(0, 7, turn, (jnp.zeros(n.shape, int), jnp.full(n.shape, 76)))
+        return lax.while_loop(lambda bounds: bounds[1] - bounds[0] > 1, turn, (0, 76))
+
+    return jax.vmap(one)(n)
 
 
 def rows(n):
     """What an element adds depends on where it is."""
     place = jnp.arange(n.shape[0])
-    return lax.fori_loop(0, 5, lambda i, x: x + i * jnp.arange(x.shape[0]) + place, n)
+
+    def turn(state):
+        x, count = state
+        asks = count < place % 5
+        more = x + count * jnp.arange(n.shape[0])
+        return jnp.where(asks, more, x), jnp.where(asks, count + 1, count)
+
+    return lax.while_loop(lambda s: jnp.any(s[1] < place % 5), turn, (n, place * 0))[0]
 
 
 def counted(n):
@@ -155,6 +165,11 @@ def counted(n):
         return jnp.where(x > 1, x * 0.7, x), count + 1
 
     return lax.while_loop(lambda s: jnp.any(s[0] > 1) & (s[1] < 9), turn, (n * 1.0, 0))[0]
+
+
+def turns(n):
+    """All elements take as many: the loop stays one over arrays."""
+    return lax.fori_loop(0, 5, lambda i, x: x // 2 + i, n)
 
 
 ELEMENTWISE = [
@@ -189,7 +204,10 @@ def counts_turns(n):
 
 
 def neighbours(n):
-    return lax.fori_loop(0, 5, lambda _, x: x + jnp.roll(x, 1) // 2, n)
+    def turn(x):
+        return jnp.where(x < 100, x + 1 + jnp.roll(x, 1) // 2, x)
+
+    return lax.while_loop(lambda x: jnp.any(x < 100), turn, n)
 
 
 def half_frozen(n):
@@ -223,6 +241,11 @@ def test_each_element_has_its_own_loop(program, unbatched):
         agree(program, numbers(size), qjit(program))
         assert unbatched
         assert all(unbatched), size
+
+
+def test_counted_loops_are_no_loops_of_elements(unbatched):
+    agree(turns, numbers(23), qjit(turns))
+    assert not any(unbatched)
 
 
 @pytest.mark.parametrize("program", TOGETHER, ids=lambda one: one.__name__)
@@ -292,7 +315,12 @@ def test_large_arrays_on_threads():
 def test_elementary_functions_are_exact_in_any_number_of_lanes(size):
     x = np.linspace(1e-9, 2e-6, size).astype(np.float32)
 
-    def program(x):
-        return lax.fori_loop(0, 3, lambda _, y: jnp.log1p(jnp.expm1(y)) + jnp.arctan2(y, x) - y, x)
+    def one(x):
+        def turn(state):
+            y, count = state
+            return jnp.log1p(jnp.expm1(y)) + jnp.arctan2(y, x) - y, count + 1
 
+        return lax.while_loop(lambda s: (s[1] < 3) & (s[0] < 9), turn, (x, 0))[0]
+
+    program = jax.vmap(one)
     np.testing.assert_allclose(qjit(program)(x), program(x), rtol=1e-6)

@@ -6,7 +6,9 @@ loop of the user's around the reader. So an operand is hidden from fusion by a c
 (`emit.tensors.hidden`), which `drop_barriers` removes afterwards, where
 
 - what makes it costs much, such as an `exp` or a quotient, and the reader reads it repeatedly;
-- what makes it costs anything, and the reader stands in a loop that the maker does not stand in.
+- what makes it costs anything, and the reader stands in a loop that the maker does not stand in;
+
+but not what is made of constants only, which will be one itself.
 
 Fusion also leaves alone what has several readers. A broadcast, or an array of its places' numbers,
 is repeated for each of them: to make it costs less than to read it.
@@ -46,8 +48,12 @@ def fusion_by_cost(module: ir.Module) -> None:
         if _is_parallel(generic) and _own_cost(generic) == 0:
             _repeat(generic)
     costs: dict[Any, int] = {}
+    known: set[ir.Value] = set()
     for generic in operations_named(module.operation, "linalg.generic"):
-        _hide(generic, costs)
+        if _is_made_of(generic, known):
+            known.update(generic.results)  # numbers, once it is fused: a divisor, say
+        else:
+            _hide(generic, costs)
 
 
 # --- repeated -------------------------------------------------------------------------------------
@@ -90,6 +96,26 @@ def _hide(generic: Any, costs: dict[Any, int]) -> None:
             inside += cost
     if _is_parallel(generic):
         costs[generic.operation] = inside + _own_cost(generic)
+
+
+def _is_made_of(generic: Any, known: set[ir.Value]) -> bool:
+    """Whether all that it reads are constants, or arrays that are made of constants."""
+    inside = list(_body(generic))
+    own = {result for operation in inside for result in operation.results}
+    own.update(generic.regions[0].blocks[0].arguments)
+    read = {operand for operation in inside for operand in operation.operands} - own
+    return all(operation.name != "linalg.index" for operation in inside) and all(
+        _is_constant(value, known) for value in (*generic.operands, *read)
+    )
+
+
+def _is_constant(value: ir.Value, known: set[ir.Value]) -> bool:
+    maker = defining(value)
+    if maker is None or value in known:
+        return value in known
+    if maker.operation.name in ("linalg.fill", "tensor.extract", *_RESHAPES):
+        return all(_is_constant(operand, known) for operand in maker.operands)
+    return maker.operation.name in ("arith.constant", "tensor.empty")
 
 
 def _fusable_maker(value: ir.Value) -> Any:

@@ -32,8 +32,6 @@ from diastase_mlir.passes.operations import operations_in
 from diastase_mlir.passes.tensors.unbatch_loops.loops import LoopOfElements
 from diastase_mlir.passes.tensors.unbatch_loops.values import is_array
 
-_LOOPS = ("scf.while", "scf.for")
-
 
 def unbatch_loops(module: ir.Module) -> None:
     """Replace the outermost loops that are loops of elements."""
@@ -42,7 +40,7 @@ def unbatch_loops(module: ir.Module) -> None:
 
 
 def _visit(operation: Any) -> None:
-    if operation.name in _LOOPS and _replace(operation):
+    if operation.name == "scf.while" and _asks_elements(operation) and _replace(operation):
         return
     if operation.name.startswith("linalg."):
         return
@@ -50,6 +48,16 @@ def _visit(operation: Any) -> None:
         for block in region.blocks:
             for view in list(block.operations):
                 _visit(view.operation)
+
+
+def _asks_elements(loop: Any) -> bool:
+    """Whether some elements may take fewer turns than others.
+
+    Where all take as many, the loop stays one over arrays: in each turn, what is done with one does
+    not wait for what is done with others, while a lane waits for one result after the other.
+    """
+    before = loop.regions[0].blocks[0]
+    return any(view.operation.name.startswith("linalg.") for view in before.operations)
 
 
 def _replace(loop: Any) -> bool:
