@@ -146,15 +146,13 @@ def search(n):
 
 def rows(n):
     """What an element adds depends on where it is."""
-    place = jnp.arange(n.shape[0])
 
     def turn(state):
         x, count = state
-        asks = count < place % 5
-        more = x + count * jnp.arange(n.shape[0])
-        return jnp.where(asks, more, x), jnp.where(asks, count + 1, count)
+        more = jnp.where(count > 0, x + count * jnp.arange(n.shape[0]), x)
+        return more, jnp.where(count > 0, count - 1, count)
 
-    return lax.while_loop(lambda s: jnp.any(s[1] < place % 5), turn, (n, place * 0))[0]
+    return lax.while_loop(lambda s: jnp.any(s[1] > 0), turn, (n, jnp.arange(n.shape[0]) % 5))[0]
 
 
 def counted(n):
