@@ -41,6 +41,17 @@ class _AtBlocks:
             yield
 
 
+SAME_ELEMENTS = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
+"""Operations that give an array another type or shape, with the same elements in the same order."""
+
+INTEGER_QUOTIENTS = frozenset(
+    f"arith.{name}" for name in "ceildivsi ceildivui divsi divui floordivsi remsi remui".split()
+)
+"""Quotients and remainders, by which a process ends if the divisor is 0."""
+
+QUOTIENTS = INTEGER_QUOTIENTS | {"arith.divf", "arith.remf"}
+"""Those of floats, too: what takes as long as many additions."""
+
 SCOPE = _AtBlocks()
 
 

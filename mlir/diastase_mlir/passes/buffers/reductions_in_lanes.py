@@ -33,6 +33,7 @@ from diastase_mlir.emit.operations import (
     negate,
 )
 from diastase_mlir.passes.operations import (
+    INTEGER_QUOTIENTS,
     SCOPE,
     defining,
     function_around,
@@ -66,7 +67,6 @@ _DONE_BY_LLVM = frozenset(
 _EXTREMES = frozenset(
     f"arith.{name}" for name in ("maximumf", "minimumf", "maxsi", "minsi", "maxui", "minui")
 )
-_QUOTIENTS = ("divsi", "divui", "remsi", "remui")
 _PURE = ("arith", "math", "complex", "index")
 _ELEMENTARY = import_symbol("elementary", "")
 
@@ -165,8 +165,7 @@ def _is_pure(operation: Any) -> bool:
 
 def _is_fit_for_anything(operation: Any) -> bool:
     """Whether it may be done with what lanes hold before the first chunk has set them."""
-    name = operation.operation.name
-    return _is_pure(operation) and not (name.startswith("arith.") and name.endswith(_QUOTIENTS))
+    return _is_pure(operation) and operation.operation.name not in INTEGER_QUOTIENTS
 
 
 def _is_harmless(operation: Any) -> bool:

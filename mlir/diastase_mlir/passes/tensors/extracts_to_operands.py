@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from diastase_mlir.bindings import arith, ir, tensor
 from diastase_mlir.emit.operations import create
 from diastase_mlir.passes.operations import (
+    SAME_ELEMENTS,
     constant_of,
     defining,
     maps_of,
@@ -33,7 +34,6 @@ _QUICK = frozenset(
     "arith.trunci linalg.index linalg.yield".split()
 )
 _MOST_OPERATIONS = 6
-_SAME_ELEMENTS = frozenset({"tensor.expand_shape", "tensor.collapse_shape", "tensor.cast"})
 
 
 _Size = int | ir.Value | tuple[ir.Value, int]
@@ -180,7 +180,7 @@ def _number_everywhere(array: ir.Value) -> ir.Value | None:
     owner = defining(array)
     if owner is None:
         return None
-    if owner.name in _SAME_ELEMENTS:
+    if owner.name in SAME_ELEMENTS:
         return _number_everywhere(owner.operands[0])
     if owner.name == "linalg.fill":
         return owner.operands[0]

@@ -22,7 +22,14 @@ from typing import Any
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.tensors import hidden, tensor_type
-from diastase_mlir.passes.operations import defining, maps_of, operations_named, parallel_loops
+from diastase_mlir.passes.operations import (
+    QUOTIENTS,
+    SAME_ELEMENTS,
+    defining,
+    maps_of,
+    operations_named,
+    parallel_loops,
+)
 
 _MUCH = 16
 """Operations on numbers; a quotient or an elementary function counts for as many."""
@@ -30,15 +37,10 @@ _CHEAP = frozenset(
     f"math.{name}"
     for name in "absf absi ceil copysign ctlz ctpop cttz floor fma round roundeven trunc".split()
 )
-_COSTLY = frozenset({
-    *(f"arith.{name}" for name in "ceildivsi ceildivui divf divsi divui floordivsi".split()),
-    *(f"arith.{name}" for name in "remf remsi remui".split()),
-})  # fmt: skip
 _FREE = frozenset({"arith.constant", "arith.index_cast", "linalg.index", "linalg.yield"})
 _CHEAP_COMPLEX = frozenset(
     f"complex.{name}" for name in "add constant create im mul neg re sub".split()
 )
-_RESHAPES = frozenset({"tensor.cast", "tensor.collapse_shape", "tensor.expand_shape"})
 _LOOPS = frozenset({"scf.for", "scf.while"})
 
 
@@ -113,7 +115,7 @@ def _is_constant(value: ir.Value, known: set[ir.Value]) -> bool:
     maker = defining(value)
     if maker is None or value in known:
         return value in known
-    if maker.operation.name in ("linalg.fill", "tensor.extract", *_RESHAPES):
+    if maker.operation.name in ("linalg.fill", "tensor.extract", *SAME_ELEMENTS):
         return all(_is_constant(operand, known) for operand in maker.operands)
     return maker.operation.name in ("arith.constant", "tensor.empty")
 
@@ -123,7 +125,7 @@ def _fusable_maker(value: ir.Value) -> Any:
     while (maker := defining(value)) is not None and len(list(islice(value.uses, 2))) == 1:
         if maker.operation.name == "linalg.generic":
             return maker.operation
-        if maker.operation.name not in _RESHAPES:
+        if maker.operation.name not in SAME_ELEMENTS:
             return None
         value = maker.operands[0]
     return None
@@ -180,7 +182,7 @@ def _cost_of(operation: Any) -> int:
     name = operation.name
     if name in _FREE:
         return 0
-    if name in _COSTLY or (name.startswith("math.") and name not in _CHEAP):
+    if name in QUOTIENTS or (name.startswith("math.") and name not in _CHEAP):
         return _MUCH
     return _MUCH if name.startswith("complex.") and name not in _CHEAP_COMPLEX else 1
 

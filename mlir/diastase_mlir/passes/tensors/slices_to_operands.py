@@ -20,14 +20,17 @@ from typing import Any
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.emit.operations import create
-from diastase_mlir.passes.operations import maps_of, operations_named, parallel_loops
+from diastase_mlir.passes.operations import (
+    QUOTIENTS,
+    maps_of,
+    operations_named,
+    parallel_loops,
+)
 
 MOST_OPERATIONS = 8
 """Of all copies of a body, where elements are computed more than once."""
 
 _PURE = ("arith", "math", "complex")
-_SLOW = frozenset({"arith.divf", "arith.remf", "arith.divsi", "arith.divui", "arith.remsi",
-                   "arith.remui", "arith.ceildivsi", "arith.floordivsi"})  # fmt: skip
 _NO_WORK = frozenset({"arith.constant", "linalg.yield"})
 _SLICE = "tensor.extract_slice"
 _DYNAMIC: int = ir.ShapedType.get_dynamic_size()
@@ -95,7 +98,7 @@ def _is_little_work(generic: ir.Operation, slices: list[ir.Operation], copies: i
             return True
     names = [each.operation.name for each in generic.regions[0].blocks[0].operations]
     work = [name for name in names if name not in _NO_WORK]
-    quick = all(name.startswith("arith.") and name not in _SLOW for name in work)
+    quick = all(name.startswith("arith.") and name not in QUOTIENTS for name in work)
     return quick and max(len(work), 1) * copies <= MOST_OPERATIONS
 
 

@@ -19,13 +19,15 @@ from diastase_mlir.emit.operations import (
 )
 from diastase_mlir.passes.buffers.vector_lanes.varying import Varying, conjuncts
 from diastase_mlir.passes.buffers.vector_lanes.vectors import Vectors
-from diastase_mlir.passes.operations import Signatures, call_imported, last_of
+from diastase_mlir.passes.operations import (
+    INTEGER_QUOTIENTS,
+    Signatures,
+    call_imported,
+    last_of,
+)
 from diastase_runtime.abi import import_symbol
 from diastase_toolchain.machine_code import widths
 
-_DIVISIONS = frozenset(
-    f"arith.{name}" for name in "ceildivsi ceildivui divsi divui floordivsi remsi remui".split()
-)
 _ELEMENTARY = {f"math.{name}": name for name in ELEMENTARY_FUNCTIONS}
 
 
@@ -90,7 +92,7 @@ class LaneOperations(Vectors):
         if operation.name == "arith.select" and operation.operands[0] not in self.varying:
             condition = operation.operands[0]
             operands[0] = self.now(condition)
-        if operation.name in _DIVISIONS:
+        if operation.name in INTEGER_QUOTIENTS:
             operands[1] = self._safe_divisor(operation.name, *operands)
         attributes = {name: operation.attributes[name] for name in operation.attributes}
         return create(operation.name, [kind], operands, attributes).result

@@ -27,7 +27,7 @@ from diastase_mlir.passes.tensors.arrays_in_registers.control_flow import (
     arguments_of,
 )
 from diastase_mlir.passes.tensors.arrays_in_registers.elements import (
-    SAME_ELEMENTS,
+    SEEN_THROUGH,
     has_known_place,
     is_small,
 )
@@ -209,7 +209,7 @@ class _Uses:
         """See how an array is read."""
         for use in array.uses:
             user = use.owner.operation
-            if user.name in SAME_ELEMENTS:
+            if user.name in SEEN_THROUGH:
                 self.see(user.results[0])
             elif user.name in ("tensor.extract", "tensor.extract_slice"):
                 self._see_place(user)
@@ -220,7 +220,7 @@ class _Uses:
 
     def see_maker(self, operation: Any) -> None:
         """See what makes an array that is handed on."""
-        if operation.name in SAME_ELEMENTS:
+        if operation.name in SEEN_THROUGH:
             made_by = defining(operation.operands[0])
             if made_by is not None:
                 self.see_maker(made_by.operation)

@@ -14,12 +14,12 @@ from diastase_mlir.bindings import ir
 from diastase_mlir.emit.operations import create, index_binary, scalar_constant
 from diastase_mlir.emit.tensors import DYNAMIC, HIDING, extract
 from diastase_mlir.passes.bodies import Constants, Known
-from diastase_mlir.passes.operations import behind, constant_of, defining
+from diastase_mlir.passes.operations import SAME_ELEMENTS, behind, constant_of, defining
 
 MOST = 32
 """Elements of a small array."""
 
-SAME_ELEMENTS = frozenset({HIDING, "tensor.expand_shape", "tensor.collapse_shape", "tensor.cast"})
+SEEN_THROUGH = SAME_ELEMENTS | {HIDING}
 
 
 def is_small(kind: Any, most: int = MOST) -> bool:
@@ -62,7 +62,7 @@ class Elements:
 
     def _elements(self, array: Any, made_by: Any) -> list[ir.Value]:
         if made_by is not None:
-            if made_by.name in SAME_ELEMENTS and is_small(made_by.operands[0].type):
+            if made_by.name in SEEN_THROUGH and is_small(made_by.operands[0].type):
                 return self.of(made_by.operands[0])
             if made_by.name == "tensor.extract_slice" and has_known_strides(made_by):
                 return self._of_part(made_by)
