@@ -86,7 +86,7 @@ _GROUPS = {
         {x}[{k}] | {x}[..., {k}] | {x}[::-1] | {x}[{k}:] | {x}[:, ::2] | {x}[None] | {x}[{i}] | {x}[{b}] | {x}[{i}, {i}] | {x}[:, {i}] | {x}[-1:, None]
         jnp.take({x}, {i}, axis={axis}, mode="clip") | jnp.take({x}, {i}) | jnp.take({x}, {i}, axis={axis}, mode="fill") | jnp.take_along_axis({x}, {i}, {axis})
         {x1}.at[{k}].set({r}) | {x1}.at[{i}].add({r}) | {x1}.at[{i}].set(7, mode="drop") | {x}.at[{k}:].multiply(2) | {x}.at[..., 0].max(1) | {x}.at[{i}].mul({x})
-        {x}.at[{i}].get(mode="fill", fill_value=3) | {x}.at[{i}, {i}].min(0) | {x}.at[::2].set({x}) | {x1}.at[{b}].set(0) | {x}.at[{i}].apply(jnp.sin) | {f}.at[{i}].power(2)
+        {x}.at[{i}].get(mode="fill", fill_value=3) | {x}.at[{i}, {i}].min(0) | {x}.at[::2].set({x}) | {x1}.at[{b}].set(0) | {f}.at[{i}].apply(jnp.sin) | {f}.at[{i}].power(2)
         lax.dynamic_slice({x}, ({i},), ({p},)) | lax.dynamic_slice({x}, ({k}, {i}), ({p}, 1)) | lax.dynamic_index_in_dim({x}, {i}, {k}) | lax.dynamic_slice_in_dim({x}, {i}, {p}, {k})
         lax.dynamic_update_slice({x1}, {x}, ({k},)) | lax.dynamic_update_index_in_dim({x}, {r}, {i}, {k}) | lax.dynamic_update_slice({x}, {x}, ({i}, {k})) | {x}[{i1} % 2, {i1}]
         jnp.put_along_axis({x}, {i}, {r}, axis={axis}, inplace=False) | jnp.choose({i}, [{x1}, {same}], mode="wrap") | jnp.compress(jnp.array([True, False, True]), {x}, axis={axis}, size=2)

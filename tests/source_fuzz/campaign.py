@@ -7,6 +7,7 @@ findings are in `<directory>/<seed>/`: `state.json` has the next number and the 
 import collections
 import json
 import multiprocessing
+import os
 import time
 from collections.abc import Iterator
 from multiprocessing.connection import Connection
@@ -14,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 _PER_WORKER = 400  # what is compiled stays in memory
-_START, _LONGEST, _SHRINK = 240, 120, 180  # seconds; the machine may be busy
+_START, _LONGEST, _SHRINK = 90, 60, 120  # seconds of processor time: the machine may be busy
+_ASLEEP = 20  # times as long on the clock
 _KEPT = 3  # of findings that read alike
 
 
@@ -49,7 +51,7 @@ def _answers(directory: Path, seed: int, first: int, stop: int, only: list[str] 
     patience = _START
     try:
         while number < stop and time.monotonic() < end:
-            if not here.poll(patience):
+            if not _answers_within(here, worker.pid, patience):
                 yield number, kind, {"kind": "FINDING hang", "detail": ""}, text
                 return
             message = here.recv()
@@ -67,6 +69,20 @@ def _answers(directory: Path, seed: int, first: int, stop: int, only: list[str] 
     finally:
         worker.kill()
         worker.join()
+
+
+def _answers_within(pipe: Connection, process: int | None, patience: float) -> bool:
+    """Whether the process says something before it has used so much time, or has slept for long."""
+    begin, used = time.monotonic(), _processor_time(process)
+    while not pipe.poll(1):
+        if _processor_time(process) - used > patience or time.monotonic() - begin > _ASLEEP * patience:
+            return False
+    return True
+
+
+def _processor_time(process: int | None) -> float:
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _keep(directory: Path, number: int, kind: str, verdict: dict[str, Any], text: str, counts: collections.Counter[str]) -> None:

@@ -160,7 +160,7 @@ class _Statements:
                 counter = f"w{self.count}"
                 return [
                     f"{counter} = 0",
-                    f"while {counter} < {rng.choice((1, 3, 4))} and {self.condition(names)}:",
+                    f"while {counter} < {rng.choice((1, 3, 4))} and ({self.condition(names)}):",
                     f"    {counter} += 1",
                     *self.block(names, depth, True),
                 ]

@@ -22,6 +22,7 @@ from diastase.jit.options.options import QjitOptions
 from diastase.jit.stages.stages import Compiled, Traced
 from diastase.jit.stages.trace_call import Arguments, trace_call
 from diastase.tracing.signatures import Call, Signature
+from diastase_mlir.jax_compat import of_type
 
 FlatFunction = Callable[..., Sequence[Any]]
 Axes = tuple[int | None, ...]
@@ -32,9 +33,9 @@ def is_inexact(aval: Any) -> bool:
     return jnp.issubdtype(aval.dtype, jnp.inexact)
 
 
-def strong(aval: Any) -> ShapedArray:
-    """A type as such: not weak, of no sharding."""
-    return ShapedArray(aval.shape, aval.dtype)
+def unsharded(aval: Any) -> ShapedArray:
+    """A type as such, of no sharding. What is weak stays so, as do JAX's tangents and batches."""
+    return ShapedArray(aval.shape, aval.dtype, weak_type=aval.weak_type)
 
 
 @dataclass(eq=False)
@@ -127,9 +128,18 @@ class EmbeddedProgram:
     ) -> "EmbeddedProgram":
         extra = [f"operand {number}" for number in range(len(inputs))][len(self.argument_names) :]
         names = (*self.argument_names, *extra)[: len(inputs)]
-        outputs = tuple(map(strong, outputs))
+        outputs = tuple(map(unsharded, outputs))
+
+        def typed(*operands: Any) -> Sequence[Any]:
+            """The function, whose results are as weak as the equation says, run by whomever."""
+            results = zip(function(*operands), outputs, strict=True)
+            return [
+                result if jax.typeof(result).weak_type == aval.weak_type else of_type(result, aval)
+                for result, aval in results
+            ]
+
         return EmbeddedProgram(
-            self.name, function, tuple(inputs), outputs, names, self.options, linear, transpose
+            self.name, typed, tuple(inputs), outputs, names, self.options, linear, transpose
         )
 
     def _tangent(self, along: tuple[int, ...]) -> "EmbeddedProgram":
@@ -140,7 +150,7 @@ class EmbeddedProgram:
             moved = [values[position] for position in along]
             return jax.jvp(self._inexact_results(values, along), moved, list(entries))[1]
 
-        inputs = [*self.in_avals, *(strong(self.in_avals[position]) for position in along)]
+        inputs = [*self.in_avals, *(unsharded(self.in_avals[position]) for position in along)]
         outputs = list(filter(is_inexact, self.out_avals))
         return self._like(
             function, inputs, outputs, len(along), lambda tangent: self._cotangent(along, tangent)
@@ -155,7 +165,7 @@ class EmbeddedProgram:
             _, pull_back = jax.vjp(self._inexact_results(values, along), *moved)
             return pull_back(list(weights))
 
-        weights = [strong(aval) for aval in self.out_avals if is_inexact(aval)]
+        weights = [unsharded(aval) for aval in self.out_avals if is_inexact(aval)]
         outputs = [self.in_avals[position] for position in along]
         inputs = [*self.in_avals, *weights]
         return self._like(function, inputs, outputs, len(weights), lambda _: tangent)
@@ -236,7 +246,7 @@ def flat(traced: Traced) -> Traced:
 def _with_axis(aval: ShapedArray, axis: int, size: int) -> ShapedArray:
     shape = list(aval.shape)
     shape.insert(axis, size)
-    return ShapedArray(tuple(shape), aval.dtype)
+    return ShapedArray(tuple(shape), aval.dtype, weak_type=aval.weak_type)
 
 
 def traced_flat(

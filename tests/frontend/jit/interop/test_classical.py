@@ -117,6 +117,31 @@ def test_all_kinds_of_arguments_and_results():
         np.testing.assert_array_equal(left, right)
 
 
+@pytest.mark.parametrize("around", [lambda f: f, jax.jit])
+def test_derivatives_and_batches_are_as_weak_as_jaxs(around):
+    """As `tests/source_fuzz` found them: strong, so what they met was promoted otherwise."""
+
+    def types(compile_with):
+        def f(x, k):
+            return x * x + 2 * k
+
+        def beside(x, k):
+            return k, 2.0 / k, x
+
+        f, beside = compile_with(f), compile_with(beside)
+        calls = [
+            lambda x, k: jax.vmap(beside, (0, None))(jnp.array([x, x]), k),
+            jax.value_and_grad(f),
+            jax.grad(jax.grad(f)),
+            jax.jacfwd(f),
+            lambda x, k: jax.jvp(f, (x, k), (x, k)),
+        ]
+        leaves = [leaf for call in calls for leaf in jax.tree.leaves(around(call)(2.0, 3.0))]
+        return [(leaf.shape, leaf.dtype, leaf.weak_type) for leaf in leaves]
+
+    assert types(qjit) == types(jax.jit)
+
+
 def test_keys_of_random_generators():
     def draws(key):
         return jax.random.normal(key, (2,)), jax.random.split(key)
