@@ -33,7 +33,7 @@ def run_campaign(directory: Path, seed: int, seconds: float, programs: int, only
         stop = min(number + _PER_WORKER, last)
         for done, kind, verdict, text in _answers(directory, seed, number, stop, only, end):
             counts[f"{kind} {verdict['kind']}"] += 1
-            if verdict["kind"] not in ("equal", "both refuse", "unsure"):
+            if verdict["kind"] not in ("equal", "both refuse", "lenient", "unsure"):
                 _keep(directory, done, kind, verdict, text, counts)
             number = done + 1
             state_file.write_text(json.dumps({"next": number, "counts": counts}, indent=1))
