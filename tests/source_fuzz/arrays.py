@@ -65,13 +65,13 @@ _GROUPS = {
         jnp.histogram({f}, bins={p}, range=(-2, 2))[0] | jnp.bincount({i}, length=6) | jnp.digitize({f}, jnp.array([-1.0, 0.0, 1.0]))
         jnp.trapezoid({n}, axis={axis}) | jnp.corrcoef({f}) | jnp.cov({f}) | jnp.allclose({x}, {x}) | jnp.array_equal({x}, {x})
         lax.reduce({x1}, jnp.zeros((), {x1}.dtype), lax.add, ({k},)) | jax.nn.logsumexp({f}, axis={axis})
-        lax.reduce({f1}, jnp.ones((), {f1}.dtype), lambda s, t: s * t + s, (0,)) | lax.argmax({n}, 0, jnp.int32)
+        lax.reduce({f1}, jnp.zeros((), {f1}.dtype), lambda s, t: s + t + s * t, (0,)) | lax.argmax({n}, 0, jnp.int32)
         lax.reduce(({n1}, lax.iota(jnp.int32, {n1}.size).reshape({n1}.shape)), (jnp.zeros((), {n1}.dtype), jnp.int32(-1)), lambda s, t: (jnp.where(s[0] >= t[0], s[0], t[0]), jnp.where(s[0] >= t[0], s[1], t[1])), ({k},))[1]
         jnp.sum({x}, dtype={dtype}) | jnp.mean({n}, axis={axes}, keepdims=True) | jnp.average({n1}, weights=jnp.abs({same})) | jnp.nanstd({f}, {axis})
         """,
     "cumulative": """
         jnp.diff({x}, axis={axis}) | jnp.ediff1d({x}) | jnp.gradient({f}, axis={axis}) | lax.associative_scan(jnp.add, {n}, axis={axis})
-        lax.associative_scan(lambda s, t: s * t + t, {f}, reverse={flag}) | jnp.cumulative_sum({n}, axis={axis}, include_initial=True)
+        lax.associative_scan(lambda s, t: s * t + s + t, {f}, reverse={flag}) | jnp.cumulative_sum({n}, axis={axis}, include_initial=True)
         lax.reduce_window({f}, 0.0, lax.add, ({p},), (1,), "SAME") | lax.reduce_window({f1}, -jnp.inf, lax.max, (2, 2), ({p}, 1), "VALID")
         lax.reduce_window({n1}, jnp.zeros((), {n1}.dtype), lax.add, ({p}, 1), (1, {p}), ((1, 0), (0, 2)), window_dilation=(1, 2))
         """,

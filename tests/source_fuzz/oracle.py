@@ -118,7 +118,10 @@ def _check_call(wanted: Any, compiled: Any, call: Any, own_call: Any, names: dic
             return Verdict("lenient" if lenient else "FINDING accepts what is refused", _line(refusal))
         return _failed(failure) if isinstance(failure, InternalError) else Verdict("both refuse", f"{_line(refusal)} / {_line(failure)}")
     if failure is not None:
-        return _failed(failure)
+        verdict = _failed(failure)
+        with jax.disable_jit():  # where code without effect on the result runs, too
+            refusal = _outcome(lambda: wanted(*call))[1]
+        return verdict if refusal is None else Verdict("both refuse", f"{_line(refusal)} / {_line(failure)}")
     reference = names["REFERENCE"]
     kept.append((found, jax.tree.map(np.array, found)))
     wrong = _wrong_type(found, expected, exact=reference == "jit")
@@ -126,10 +129,14 @@ def _check_call(wanted: Any, compiled: Any, call: Any, own_call: Any, names: dic
         return Verdict("FINDING type", wrong)
     if reference == "shots":
         return _within(found, expected, 6 / np.sqrt(names["SHOTS"]))
-    if reference == "gradient":
-        return _within(found, expected, 1e-5)
-    if reference == "circuit":
-        return _within(found, expected, 1e-7)
+    if reference in ("gradient", "circuit"):
+        tolerance = 1e-5 if reference == "gradient" else 1e-7
+        verdict = _within(found, expected, tolerance)
+        # A branch may hang on a number that is zero but for rounding.
+        moves = (wanted(*_moved(call, 1e-13, np.random.default_rng(seed))) for seed in range(6))
+        if verdict.is_finding and any(_within(moved, expected, tolerance).is_finding for moved in moves):
+            return Verdict("unsure")
+        return verdict
     return _compare(wanted, call, found, expected)
 
 
@@ -215,7 +222,8 @@ def _moved(args: Any, amount: float, rng: np.random.Generator) -> Any:
         if not hasattr(one, "dtype") or not jnp.issubdtype(one.dtype, jnp.inexact):
             return one
         own = max(amount, float(jnp.finfo(one.dtype).eps) * _MOVES)
-        return jnp.asarray(one * (1 + own * rng.choice((-1, 1), size=np.shape(one))), one.dtype)
+        array = np if isinstance(one, np.ndarray | np.generic) else jnp
+        return array.asarray(one * (1 + own * rng.choice((-1, 1), size=np.shape(one))), one.dtype)
 
     return jax.tree.map(move, args)
 

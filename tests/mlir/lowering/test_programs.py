@@ -41,6 +41,21 @@ ARRAYS = {
     "repeat": (lambda a: jnp.repeat(a, 2, axis=0), A),
     "dynamic_slice": (lambda v, i: lax.dynamic_slice(v, (i[2],), (2,)), V, I),
     "dynamic_update_slice": (lambda v, i: lax.dynamic_update_slice(v, v[:2], (i[2],)), V, I),
+    "parts_of_a_number": (
+        lambda v: (
+            lax.dynamic_slice(v[0], (), ()),
+            lax.dynamic_update_slice(v[0], 3 * v[1], ()),
+            lax.dynamic_slice(v[0].astype(jnp.uint8), (), ()),
+        ),
+        V,
+    ),
+    "windows_of_a_number": (
+        lambda v: (
+            lax.reduce_window(v[0], 0.0, lax.add, (), (), "VALID"),
+            lax.reduce_window(v[0], -jnp.inf, lax.max, (), (), "SAME"),
+        ),
+        V,
+    ),
     "split": (lambda v: jnp.split(v, 2), V),
     "split_uneven": (lambda a: lax.split(a, (1, 2), axis=1), A),
     "empty_split": (lambda a: jnp.split(a, 3, axis=1), EMPTY),

@@ -134,7 +134,7 @@ def by_formula(windows: Windows, *, is_free: bool) -> ir.Value | None:
     if not all(axis.period == 1 or axis.is_short for axis in axes):
         return None
     sizes = [axis.window if axis.period == 1 else axis.met for axis in axes]
-    is_wide = max(sizes) > MOST_ALONG
+    is_wide = max(sizes, default=1) > MOST_ALONG
     if not is_wide and (prod(sizes) <= MOST_TAPS or sum(size > 1 for size in sizes) <= 1):
         return _formula(windows)
     pairs = list(zip(sizes, axes, strict=True))

@@ -55,6 +55,8 @@ def _dynamic_slice(
     conversion: Conversion, operation: Any, operands: list[Value]
 ) -> Sequence[Value] | None:
     array, *starts = operands
+    if not starts:  # of a number
+        return [array]
     is_static = operation.operands[0].type.has_static_shape
     if is_static and not is_movable(operation):
         return None
@@ -137,6 +139,8 @@ def _dynamic_update_slice(
     conversion: Conversion, operation: Any, operands: list[Value]
 ) -> Sequence[Value] | None:
     array, part, *starts = operands
+    if not starts:
+        return [part]
     whole, given = (value.type for value in operation.operands[:2])
     is_static = whole.has_static_shape and given.has_static_shape
     if is_static and not (is_movable(operation) and is_signless(given)):
