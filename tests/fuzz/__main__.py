@@ -18,7 +18,7 @@ from pathlib import Path
 from fuzz.corpus import finding
 
 PROGRESS = Path(__file__).parents[2] / ".fuzz"
-ROUND = 60.0
+ROUND = 180.0
 """Seconds that one process runs: what it has compiled goes with it."""
 
 PATIENCE = 900.0

@@ -15,7 +15,8 @@ from hypothesis.errors import UnsatisfiedAssumption
 from diastase import CompileError
 from diastase_mlir import FailedPassError
 from fuzz.corpus import finding
-from fuzz.oracles import ORACLES, Unstable
+from fuzz.judging import Unstable
+from fuzz.oracles import ORACLES
 
 BATCH = 10
 """Programs that hypothesis draws from one seed."""

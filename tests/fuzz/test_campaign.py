@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from fuzz import campaign, corpus, grammar
 from fuzz.campaign import batch, judge
 from fuzz.corpus import CORPUS, finding
-from fuzz.oracles import ORACLES, Oracle, Unstable, Wrong, must_equal
+from fuzz.judging import Oracle, Unstable, Wrong, must_equal
+from fuzz.oracles import ORACLES
 from fuzz.programs import random_state
 
 jax.config.update("jax_enable_x64", True)
