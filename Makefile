@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-training demo-noise test test-all canary fuzz check format lint types imports bench bench-classical bench-compare docs sizes clean
+.PHONY: help demo demo-training demo-noise test test-all canary fuzz mutants check format lint types imports bench bench-classical bench-compare docs sizes clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -41,6 +41,9 @@ SECONDS ?= 600
 
 fuzz: $(VENV)/.installed-test ## look for wrong answers for SECONDS=600; ONLY="mapped split" for some oracles
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS) --workers $(WORKERS) $(if $(ONLY),--only $(ONLY))
+
+mutants: $(VENV)/.installed-test ## does the campaign find mistakes that are made in the compiler? SECONDS=600 for each
+	PYTHONPATH=tests $(BIN)/python -m fuzz.mutants --seconds $(SECONDS) --workers $(WORKERS)
 
 canary: $(VENV)/.installed-test ## the suite with the newest JAX, PennyLane and Python: what breaks
 	$(BIN)/python tests/canary.py

@@ -21,6 +21,8 @@ from fuzz.oracles import ORACLES
 BATCH = 10
 """Programs that hypothesis draws from one seed."""
 
+PHASES = (Phase.generate, Phase.shrink)
+
 
 class OutOfTime(BaseException):
     """The campaign is over; not the program's fault."""
@@ -76,7 +78,7 @@ def _given(name: str, seed: int, check: Callable) -> Callable:
         deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),
-        phases=(Phase.generate, Phase.shrink),
+        phases=PHASES,
         print_blob=False,
         report_multiple_bugs=False,
     )

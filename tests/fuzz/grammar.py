@@ -17,6 +17,7 @@ PLACES = 4
 
 places = st.integers(0, PLACES - 1)
 wires = st.integers(0, WIRES - 1)
+trips = st.integers(0, 3)
 
 
 def _lists(kind, *parts):
@@ -51,7 +52,7 @@ CHANNEL = st.sampled_from(sorted(CHANNELS)).flatmap(
 def control_flow(inner):
     """Loops and branches of gates."""
     return st.one_of(
-        _lists("repeat", st.integers(0, 3), st.booleans(), st.lists(inner, max_size=3)),
+        _lists("repeat", trips, st.booleans(), st.lists(inner, max_size=3)),
         _lists("choose", places, st.lists(inner, max_size=2), st.lists(inner, max_size=2)),
     )
 
@@ -122,8 +123,8 @@ def statements(names, circuit):
     return st.recursive(
         st.one_of(step, step, step, circuit),
         lambda inner: st.one_of(
-            _lists("for", st.integers(0, 3), st.lists(inner, max_size=3)),
-            _lists("while", st.integers(0, 3), st.lists(inner, max_size=3)),
+            _lists("for", st.one_of(st.none(), trips), st.lists(inner, max_size=3)),
+            _lists("while", trips, st.lists(inner, max_size=3)),
             _lists("if", st.lists(inner, max_size=2), st.lists(inner, max_size=2)),
             _lists("switch", st.lists(st.lists(inner, max_size=2), min_size=2, max_size=3)),
             _lists("map", st.lists(inner, min_size=1, max_size=2)),

@@ -102,16 +102,21 @@ def _circuit(state, style, gates, measured, passes=()):
 
 
 def _for(state, style, trips, body):
+    """So many iterations; None: as many as the integer says, known at run time only."""
+    trips = state.k % 4 if trips is None else trips
+
     def turn(i, *carry):
         carry = run(body, State(*carry), style)
         return tuple(carry._replace(k=carry.k + i))
 
     if style.loops == "python":
-        for i in range(trips):
+        for i in range(int(trips)):
             state = State(*turn(i, *state))
         return state
     if style.loops == "ours":
         return State(*diastase.for_loop(0, trips, 1)(turn)(*state))
+    if not isinstance(trips, int):
+        return lax.fori_loop(0, trips, lambda i, carry: State(*turn(i, *carry)), state)
     turns = jnp.arange(trips)
     return lax.scan(lambda carry, i: (State(*turn(i, *carry)), None), state, turns)[0]
 
