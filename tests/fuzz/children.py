@@ -11,8 +11,10 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
+TESTS = str(Path(__file__).parents[1])
 MARK = "answer: "
 """Begins a line that is an answer: libraries print, too."""
 
@@ -48,13 +50,14 @@ class Child:
         raise Refused(f"it ended with {self.process.wait()}")
 
     def _started(self) -> subprocess.Popen:
+        paths = os.pathsep.join([TESTS, os.environ.get("PYTHONPATH", "")])
         return subprocess.Popen(
             self.command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            env={**os.environ, **self.environment},
+            env={**os.environ, "PYTHONPATH": paths, **self.environment},
         )
 
 

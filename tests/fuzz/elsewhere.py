@@ -1,4 +1,4 @@
-"""A process that computes what it is asked for: lines of JSON in, the four arrays out."""
+"""A process that computes what it is asked for: the four arrays of a program, or a stream."""
 
 import jax
 import numpy as np
@@ -7,9 +7,12 @@ import settings
 from diastase import qjit
 from fuzz.children import serve
 from fuzz.programs import Style, random_state, run
+from fuzz.streams import stream
 
 
-def answer(asked: dict) -> list[dict]:
+def answer(asked: dict) -> list:
+    if "stream" in asked:
+        return stream(asked["stream"])
     state = random_state(asked["seed"], asked["size"])
     found = qjit(lambda s: run(asked["program"], s, Style()))(state)
     parts = [np.asarray(part) for part in found]

@@ -21,6 +21,7 @@ from hypothesis import Phase
 import settings
 from fuzz import campaign, corpus
 from fuzz.mutant_table import MUTANTS, Mutant
+from fuzz.oracles import ORACLES
 
 SOURCES = Path(__file__).parents[2]
 PACKAGES = ("frontend", "mlir", "runtime")
@@ -60,8 +61,6 @@ def verdict(name: str, seconds: float) -> dict:
 
 def search(seconds: float) -> dict:
     """In the mutated process: draw programs until one is wrong."""
-    from fuzz.oracles import ORACLES  # what is mutated
-
     campaign.BATCH, campaign.PHASES = 3, (Phase.generate,)
     began, programs, number = time.monotonic(), 0, 0
     until = began + seconds
