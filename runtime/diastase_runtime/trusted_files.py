@@ -12,6 +12,7 @@ a folder can rename what is in it, whoever owns that. So the whole way to it is 
 import grp
 import os
 import pwd
+import re
 import stat
 import tempfile
 from collections.abc import Generator
@@ -23,6 +24,12 @@ from diastase_runtime.errors import UnsafeTemporaryFolderError
 _FLAGS = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # a pipe would be waited for
 OWN_FILE, OWN_LIBRARY, OWN_FOLDER = 0o600, 0o700, 0o700
 """Modes of what we write, whatever the process's mask."""
+
+_MOST_BYTES = 1 << 32
+"""Twice of what machine code that is linked as ours is can have."""
+
+_EXPANDED = re.compile(r"\$\{?(ORIGIN|LIB|PLATFORM)")
+"""What the dynamic linker replaces in names of libraries."""
 
 _ROOT = 0
 _TEMPORARY = ("/tmp", "/var/tmp")  # noqa: S108 - looked at before they are used
@@ -52,6 +59,8 @@ def read(path: Path) -> bytes:
         check(path, status)
         if not stat.S_ISREG(status.st_mode):
             raise UntrustedError(path, "is no file")
+        if status.st_size > _MOST_BYTES:
+            raise UntrustedError(path, f"has {status.st_size} bytes")
         with open(descriptor, "rb", buffering=0, closefd=False) as file:
             return file.read()
     finally:
@@ -97,6 +106,8 @@ def check_way(path: Path) -> None:
     The user's home folder and those above it are taken as they are: who can write there can make
     the user's shell and Python run anything.
     """
+    if _EXPANDED.search(str(path)):
+        raise UntrustedError(path, "has a name that the dynamic linker takes for another")
     for place, status in _way(path):
         fault = _fault(status)
         if fault is not None and not _is_home_or_above(place):
