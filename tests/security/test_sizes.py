@@ -121,3 +121,8 @@ def test_an_argument_of_more_than_64_bits():
     with pytest.raises(OverflowError) as caught:
         qjit(lambda n: n + 1)(2**63)
     assert not isinstance(caught.value, DiastaseError)
+
+
+def test_sums_of_the_users_own_wrap_around():
+    """Four times 2^62 is 0, as integers of 64 bits are added."""
+    assert qjit(lambda a, b, c, d: jnp.zeros(a + b + c + d))(*[HUGE] * 4).shape == (0,)

@@ -9,17 +9,25 @@ import tempfile
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from diastase_mlir import CompileOptions, cache_directory
+from diastase import qjit
+from diastase_mlir import CompileOptions, cache_directory, compile_module
 from diastase_mlir.options import workspace
-from diastase_runtime import trusted_files
+from diastase_runtime import load, trusted_files
 from diastase_runtime.errors import UnsafeTemporaryFolderError
 from diastase_runtime.trusted_files import UntrustedError, check_way, read, temporary_folder
 from diastase_toolchain.errors import UnsafeCacheDirectoryError
 
 STRANGER = 65534
 only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give files away")
+
+
+TIMES_TWO = """(%x: tensor<f64>) -> tensor<f64> {{
+    %result = stablehlo.{} %x, %x : tensor<f64>
+    return %result : tensor<f64>
+}}"""
 
 
 @pytest.fixture
@@ -139,6 +147,27 @@ def test_folders_that_are_made_are_the_users_alone(tmp_path, monkeypatch):
     assert {stat.S_IMODE(path.stat().st_mode) for path in made} == {0o700}
 
 
+def test_the_effective_user_is_who_counts(tmp_path, monkeypatch):
+    cache_directory()
+    monkeypatch.setattr(os, "geteuid", lambda: tmp_path.stat().st_uid + 1)
+    with pytest.raises(UnsafeCacheDirectoryError, match="belongs to another user"):
+        cache_directory()
+
+
+def test_what_the_user_has_written_is_believed(mlir_program, above):
+    """The library of one program under the name of another, with the checksum that it has."""
+    programs, entries = above / "mine" / "cache" / "programs", []
+    for operation in ("add", "multiply"):
+        lowered = mlir_program(TIMES_TWO.format(operation), *["float64[0]"] * 2)
+        compile_module(lowered, CompileOptions())
+        entries.append(set(programs.glob("*.json")).difference(*entries))
+    (added,), (multiplied,) = entries
+    multiplied.write_bytes(added.read_bytes())
+    again = compile_module(lowered, CompileOptions())
+    assert again.from_cache
+    assert load(again.artifact)([np.array(3.0)]) == [6.0]
+
+
 # --- files ---------------------------------------------------------------------------------------
 
 
@@ -231,3 +260,14 @@ def test_intermediate_ir_is_not_written_where_others_have_prepared_it(tmp_path, 
     finally:
         shutil.rmtree(chosen)
     assert workspace("other", CompileOptions()) == tmp_path / "other"
+
+
+def test_intermediate_ir_has_the_modes_of_the_mask(tmp_path):
+    mask = os.umask(0o022)
+    try:
+        assert qjit(lambda x: x + x, keep_intermediate=True)(1.0) == 2.0
+    finally:
+        os.umask(mask)
+    written = list(tmp_path.rglob("*.mlir"))
+    assert written
+    assert {stat.S_IMODE(path.stat().st_mode) for path in written} == {0o644}
