@@ -1,13 +1,13 @@
 """What one compilation is asked for, the folders into which it writes, and what it gives."""
 
 import re
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from diastase_runtime.abi import Artifact
+from diastase_runtime.trusted_files import check_own, temporary_folder
 
 
 @dataclass(frozen=True)
@@ -36,12 +36,13 @@ def workspace(name: str, options: CompileOptions) -> Path:
     """Make the folder: the one asked for, else `<name>/` here, else a temporary one."""
     if options.workspace is not None:
         options.workspace.mkdir(parents=True, exist_ok=True)
-        return options.workspace
+        return options.workspace.absolute()  # a name that a C compiler takes for no option
     directory = Path.cwd() / file_name(name)
     try:
         directory.mkdir(exist_ok=True)
-    except OSError:  # a working directory that cannot be written
-        return Path(tempfile.mkdtemp(prefix=f"diastase-{file_name(name)}-"))
+        check_own(directory)
+    except OSError:  # a working directory that cannot be written, or where others have been before
+        return temporary_folder(f"diastase-{file_name(name)}-")
     return directory
 
 
@@ -52,7 +53,7 @@ def failure_folder(name: str, options: CompileOptions) -> Path:
     """
     if options.workspace is not None or options.keep_intermediate != "none":
         return workspace(name, options)
-    return Path(tempfile.mkdtemp(prefix=f"diastase-{file_name(name)}-"))
+    return temporary_folder(f"diastase-{file_name(name)}-")
 
 
 @dataclass(frozen=True)

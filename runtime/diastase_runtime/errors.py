@@ -143,6 +143,20 @@ class LibraryLoadError(DiastaseError, OSError):
     reason: str
 
 
+class UnsafeTemporaryFolderError(DiastaseError, PermissionError):
+    """There is no folder for temporary files in which others could not exchange a library.
+
+    Programs that are not kept in the cache are loaded from a temporary folder. Others may write
+    where that is made if the folder is sticky, as `/tmp` is (`chmod +t`), so that they can rename
+    nothing of yours. Set `TMPDIR` to such a folder, or to one of your own.
+    """
+
+    title: ClassVar[str] = "No safe temporary folder"
+    message: ClassVar[str] = "others could exchange files in {directory}, /tmp and /var/tmp"
+    help: ClassVar[str] = "set TMPDIR to a folder that only you can write"
+    directory: str
+
+
 class CallbackResultError(DiastaseError, TypeError):
     """A function called by `jax.pure_callback` or `io_callback` returned something unexpected.
 

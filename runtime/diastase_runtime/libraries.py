@@ -8,7 +8,6 @@ import ctypes
 import importlib
 import os
 import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -27,6 +26,7 @@ from diastase_runtime.abi import (
 from diastase_runtime.errors import InternalError, LibraryLoadError
 from diastase_runtime.process_limits import number_of_threads
 from diastase_runtime.python import tell_of_python
+from diastase_runtime.trusted_files import temporary_folder
 
 _CAPSULES = {"lapack": "scipy.linalg.cython_lapack", "blas": "scipy.linalg.cython_blas"}
 
@@ -50,9 +50,12 @@ def open_library(path: Path, *, unique: bool) -> ctypes.CDLL:
     try:
         if not unique:
             return ctypes.CDLL(str(path))
-        with tempfile.TemporaryDirectory(prefix="diastase-") as directory:
-            copy = shutil.copyfile(path, Path(directory, path.name))
+        directory = temporary_folder("diastase-")
+        try:
+            copy = shutil.copyfile(path, directory / path.name)
             return ctypes.CDLL(str(copy))
+        finally:
+            shutil.rmtree(directory, ignore_errors=True)
     except OSError as error:
         raise LibraryLoadError(library=path, reason=str(error)) from None
 

@@ -1,11 +1,11 @@
 """Where compiled libraries live: a disk cache shared by processes, or a private directory.
 
 Libraries in the cache are loaded and run, so each folder and file that is used must belong to the
-user and be writable by nobody else (`trusted_files`). An entry is a library and a JSON file with
-its artifact and checksum; both are written under a temporary name and renamed, the JSON last, and
-the library's name holds its checksum: parallel processes can only ever see complete pairs. An entry
-that is not trusted, or whose checksum does not fit, is reported, recompiled and replaced, never
-loaded.
+user and be writable by nobody else, nor may others be able to exchange one (`trusted_files`). An
+entry is a library and a JSON file with its artifact and checksum; both are written under a
+temporary name and renamed, the JSON last, and the library's name holds its checksum: parallel
+processes can only ever see complete pairs. An entry that is not trusted, or whose checksum does not
+fit, is reported, recompiled and replaced, never loaded.
 
 `DIASTASE_CACHE_DIR` names the directory; `DIASTASE_CACHE=0` switches the cache off. Then, and
 where the directory cannot be used or is full, libraries go to a directory that dies with the
@@ -32,9 +32,8 @@ from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
-from diastase_runtime import abi, gate_table
+from diastase_runtime import abi, gate_table, trusted_files
 from diastase_runtime.abi import ABI_VERSION, Artifact
-from diastase_toolchain import trusted_files
 from diastase_toolchain.errors import CacheWarning, LinkError, UnsafeCacheDirectoryError
 from diastase_toolchain.processor import HostProcessor, known_processor, llvmlite_version
 from diastase_toolchain.source_hash import folders_of, hash_of_files, last_change, python_files
@@ -71,9 +70,20 @@ def _directory() -> Path | None:
         return None
     explicit = os.environ.get("DIASTASE_CACHE_DIR")
     if explicit:
-        return _checked(Path(explicit).expanduser().absolute())
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return _checked(Path(base) / "diastase")
+        return _checked(_in_home(explicit).absolute())
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if not base.is_absolute():  # which the standard of that variable says to ignore
+        base = _in_home("~/.cache")
+    return _checked(base / "diastase")
+
+
+def _in_home(path: str) -> Path:
+    """A path that may begin with `~`; a home folder that is not known, or relative, is none."""
+    expanded = Path(os.path.expanduser(path))
+    if path.startswith("~") and not expanded.is_absolute():
+        reason = "is in a home folder that is not known: set HOME, or an absolute path"
+        raise UnsafeCacheDirectoryError(directory=Path(path), reason=reason)
+    return expanded
 
 
 @cache
@@ -86,17 +96,19 @@ def host_processor() -> HostProcessor:
 
 
 def _checked(directory: Path) -> Path:
-    """Make the directory if need be; refuse one that others own or can write."""
-    for folder in (directory, directory / _PROGRAMS):
-        try:
-            trusted_files.make_folder(folder)
-        except trusted_files.UntrustedError as error:
-            raise UnsafeCacheDirectoryError(directory=folder, reason=str(error)) from None
-        except OSError as error:
-            if error.errno in _FULL:
-                raise
-            reason = f"cannot be used: {error.strerror}"
-            raise UnsafeCacheDirectoryError(directory=folder, reason=reason) from None
+    """Make the directory if need be; refuse one that others own, can write or could exchange."""
+    programs = directory / _PROGRAMS
+    try:
+        trusted_files.make_way(directory)
+        trusted_files.make_folder(directory)
+        trusted_files.make_folder(programs)
+    except trusted_files.UntrustedError as error:
+        raise UnsafeCacheDirectoryError(directory=error.path, reason=str(error)) from None
+    except OSError as error:
+        if error.errno in _FULL:
+            raise
+        reason = f"cannot be used: {error.strerror}"
+        raise UnsafeCacheDirectoryError(directory=directory, reason=reason) from None
     return directory
 
 
@@ -178,7 +190,7 @@ class ProgramCache:
             fault = "corrupted"
         except trusted_files.UntrustedError as error:
             fault = f"untrusted ({error})"
-        except (ValueError, KeyError, TypeError, OSError, RecursionError):
+        except (ValueError, KeyError, TypeError, OSError, RecursionError, MemoryError):
             fault = "corrupted"
         message = f"{fault} cache entry, compiling anew: {record}"
         warnings.warn(CacheWarning(message), stacklevel=2)
@@ -286,7 +298,7 @@ def uncached_artifact(artifact: Artifact, build: Callable[[Path], None]) -> Arti
 @cache
 def _private_directory(process: int) -> Path:
     """Make a directory of this process alone, removed when it ends."""
-    directory = Path(tempfile.mkdtemp(prefix="diastase-"))
+    directory = trusted_files.temporary_folder("diastase-")
 
     def remove() -> None:
         if os.getpid() == process:  # not at the end of a forked child

@@ -59,7 +59,8 @@ class UnsafeCacheDirectoryError(DiastaseError, PermissionError):
 
     Compiled programs are loaded from the cache and run with your rights, so its directory must
     belong to you and be writable by nobody else: `chmod 700` it, or set `DIASTASE_CACHE_DIR` to
-    another directory.
+    another directory. Folders above it may belong to root, too, and may be writable by others if
+    they are sticky, as `/tmp` is: in others, it could be renamed and another put in its place.
     """
 
     title: ClassVar[str] = "Unsafe cache directory"

@@ -110,11 +110,17 @@ def _linker() -> list[str]:
     """Find the command that links, without its files: `DIASTASE_CC`, or the first there is."""
     override = os.environ.get("DIASTASE_CC")
     for candidate in (override,) if override else _CANDIDATES:
-        path = shutil.which(candidate)
+        path = find_program(candidate)
         if path is not None:
             kind = "ld" if Path(path).name in ("ld", "ld.lld", "ld.gold", "mold") else "driver"
             return [path, *_FLAGS[kind]]
     raise LinkerNotFoundError(tried=override or ", ".join(_CANDIDATES))
+
+
+def find_program(name: str) -> str | None:
+    """Look a program up on the PATH; what lies in the working directory is not meant."""
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return shutil.which(name, path=os.pathsep.join(filter(os.path.isabs, folders)))
 
 
 def _run(command: list[str]) -> None:

@@ -20,7 +20,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from diastase_toolchain import trusted_files
+from diastase_runtime import trusted_files
 from diastase_toolchain.errors import TargetProcessorError
 from diastase_toolchain.source_hash import write_note
 

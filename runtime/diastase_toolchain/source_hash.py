@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
 
-from diastase_toolchain import trusted_files
+from diastase_runtime import trusted_files
 
 _SETTLED = 2.0
 """Seconds; more than a tick of any file system's clock."""

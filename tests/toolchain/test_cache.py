@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from diastase_mlir import CacheWarning, CompileOptions, cache_directory, compile_module
-from diastase_runtime import load
+from diastase_runtime import load, trusted_files
 from diastase_runtime.abi import Site
-from diastase_toolchain import cache, trusted_files
+from diastase_toolchain import cache
 from diastase_toolchain.errors import LinkError, UnsafeCacheDirectoryError
 from diastase_toolchain.machine_code import emit_object
 
