@@ -33,6 +33,7 @@ _BITS = {"i1": 1} | {kind: 8 * size for kind, size in _BYTES.items() if kind != 
 _VECTOR = re.compile(r"<(\d+) x (\w+)>")
 
 _DEFINITION = re.compile(r'define [^@]*@("[^"]+"|[\w.$-]+)\(')
+_GUARD = re.compile(r'declare void @"diastase_(?:index|product|shift)"')
 _SLOT = re.compile(r"  (?P<name>%\S+) = alloca (?P<kind>i\d+|double|float|half|ptr|<[^>]*>)"
                    r"(?:, align \d+)?$")  # fmt: skip
 _ROOM = re.compile(
@@ -67,10 +68,7 @@ declare void @__asan_storeN(ptr, i64)
 declare void @__asan_poison_memory_region(ptr, i64)
 declare void @__asan_unpoison_memory_region(ptr, i64)
 declare ptr @__asan_memset(ptr, i32, i64)
-declare i32 @dprintf(i32, ptr, ...)
-declare void @abort() noreturn
-
-@diastase_misaligned = internal constant [45 x i8] c"diastase: misaligned access: %p, not of %ld\\0A\\00"
+declare {i64, i1} @llvm.smul.with.overflow.i64(i64, i64)
 
 define internal void @diastase_aligned(ptr %place, i64 %alignment) noinline {
   %number = ptrtoint ptr %place to i64
@@ -79,11 +77,47 @@ define internal void @diastase_aligned(ptr %place, i64 %alignment) noinline {
   %wrong = icmp ne i64 %rest, 0
   br i1 %wrong, label %fail, label %done
 fail:
-  %printed = call i32 (i32, ptr, ...) @dprintf(i32 2, ptr @diastase_misaligned, ptr %place, i64 %alignment)
-  call void @abort()
+  call void @diastase_wrong(ptr @diastase_said.0, i64 %number, i64 %alignment)
   unreachable
 done:
   ret void
+}
+
+define internal void @diastase_index(i64 %index, i64 %length) noinline {
+  %right = icmp ult i64 %index, %length
+  br i1 %right, label %done, label %fail
+fail:
+  call void @diastase_wrong(ptr @diastase_said.1, i64 %index, i64 %length)
+  unreachable
+done:
+  ret void
+}
+
+define internal void @diastase_product(i64 %left, i64 %right) noinline {
+  %both = call {i64, i1} @llvm.smul.with.overflow.i64(i64 %left, i64 %right)
+  %wrong = extractvalue {i64, i1} %both, 1
+  br i1 %wrong, label %fail, label %done
+fail:
+  call void @diastase_wrong(ptr @diastase_said.2, i64 %left, i64 %right)
+  unreachable
+done:
+  ret void
+}
+
+define internal void @diastase_shift(i64 %bits) noinline {
+  %right = icmp ult i64 %bits, 64
+  br i1 %right, label %done, label %fail
+fail:
+  call void @diastase_wrong(ptr @diastase_said.3, i64 %bits, i64 64)
+  unreachable
+done:
+  ret void
+}
+
+define internal void @diastase_wrong(ptr %said, i64 %first, i64 %second) noinline noreturn {
+  %printed = call i32 (i32, ptr, ...) @dprintf(i32 2, ptr %said, i64 %first, i64 %second)
+  call void @abort()
+  unreachable
 }
 
 define internal void @diastase_read(ptr %place, i64 %size, i64 %alignment) noinline {
@@ -121,6 +155,19 @@ define internal void @diastase_write(ptr %place, i64 %size, i64 %alignment) alwa
 """,
 }  # fmt: skip
 
+_SAID = (
+    "an access at %#lx, which is no multiple of %ld",
+    "index %ld of an array of %ld elements",
+    "a product that is no i64: %ld by %ld",
+    "a shift by %ld bits of %ld",
+)
+"""With two numbers each."""
+
+_LIBRARY = """
+declare i32 @dprintf(i32, ptr, ...)
+declare void @abort() noreturn
+"""
+
 _LANES = """
 define internal void @diastase_read_lanes(ptr %place, i64 %lanes, i64 %size) noinline {
   br label %turn
@@ -147,7 +194,18 @@ end:
 def instrumented(text: str, sanitizer: Sanitizer) -> str:
     """Put a call before each access, and define what is called."""
     body = "\n".join(_Instrumenter(sanitizer).lines(text))
-    return body + _CHECKS[sanitizer] + (_LANES if "@diastase_read_lanes" in body else "")
+    added = _CHECKS[sanitizer]
+    if sanitizer == "address":
+        added += "".join(_message(number, said) for number, said in enumerate(_SAID))
+        added += "" if "@dprintf" in body else _LIBRARY
+    return body + added + (_LANES if "@diastase_read_lanes" in body else "")
+
+
+def _message(number: int, said: str) -> str:
+    line = f"diastase: {said}\n"
+    content = line.replace("\n", "\\0A") + "\\00"
+    kind = f"[{len(line) + 1} x i8]"
+    return f'@diastase_said.{number} = internal constant {kind} c"{content}"\n'
 
 
 class _Instrumenter:
@@ -166,6 +224,8 @@ class _Instrumenter:
                 self._slots, self._rooms = set(), []
                 self._in_first_block = self._begins = True
                 yield _unwindable(line)
+            elif _GUARD.match(line):
+                continue  # which is defined here
             elif line.startswith("  ") and line[2:3] not in "};":
                 yield from self._instruction(line)
             else:
