@@ -1,9 +1,7 @@
 """Processes of a checked build: `python tests/checked.py address -m pytest tests/engine`.
 
 Runs Python with these arguments, the variable that asks for the checks, and GCC's library that the
-checks call in front of all others. `valgrind` instead of a kind of checks runs an unchecked build
-for an older processor, as Valgrind 3.19 knows no AVX-512, and reports what is read before it is
-written.
+checks call in front of all others.
 """
 
 import os
@@ -14,8 +12,8 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from diastase_toolchain.checked import VARIABLE
-from diastase_toolchain.instrumented import FILLED
+from diastase_toolchain.checked.instrumented import FILLED
+from diastase_toolchain.checked.switch import VARIABLE
 
 _LIBRARIES = {"address": "libasan.so", "threads": "libtsan.so"}
 _STANDARD_CPP = "libstdc++.so"
@@ -26,9 +24,6 @@ _OPTIONS = {
     "ASAN_OPTIONS": f"detect_leaks=0:handle_abort=1:allocator_may_return_null=1:{FILLED}",
     "TSAN_OPTIONS": "halt_on_error=1:exitcode=66",
 }
-VALGRIND = (
-    "valgrind", "--quiet", "--error-exitcode=66", "--track-origins=yes", "--undef-value-errors=yes",
-)  # fmt: skip
 
 
 @cache
@@ -55,9 +50,6 @@ def environment(checks: str) -> Mapping[str, str]:
 
 def main(checks: str, *arguments: str) -> None:
     command = [sys.executable, *arguments]
-    if checks == "valgrind":
-        older = {"DIASTASE_TARGET_CPU": "x86-64-v3", "PYTHONMALLOC": "malloc"}
-        os.execvpe(VALGRIND[0], [*VALGRIND, *command], {**os.environ, **older})
     if checks in _LIBRARIES and library(checks) is None:
         sys.exit(f"{_LIBRARIES[checks]} is not there: it comes with GCC")
     os.execve(sys.executable, command, {**environment(checks)})

@@ -35,7 +35,7 @@ from uuid import uuid4
 from diastase_runtime import abi, gate_table
 from diastase_runtime.abi import ABI_VERSION, Artifact
 from diastase_toolchain import trusted_files
-from diastase_toolchain.checked import checks
+from diastase_toolchain.checked.switch import checks
 from diastase_toolchain.errors import CacheWarning, LinkError, UnsafeCacheDirectoryError
 from diastase_toolchain.processor import HostProcessor, known_processor, llvmlite_version
 from diastase_toolchain.source_hash import folders_of, hash_of_files, last_change, python_files

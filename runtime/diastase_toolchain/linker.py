@@ -21,7 +21,7 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 
-from diastase_toolchain.checked import SANITIZERS, calls_sanitizers
+from diastase_toolchain.checked.switch import SANITIZERS, calls_sanitizers
 from diastase_toolchain.errors import LinkerNotFoundError, LinkError
 
 _DRIVERS = ("cc", "gcc", "clang")
@@ -116,7 +116,9 @@ def _linker() -> list[str]:
         path = shutil.which(candidate)
         if path is not None:
             kind = "ld" if Path(path).name in ("ld", "ld.lld", "ld.gold", "mold") else "driver"
-            if calls_sanitizers():  # whose reports name functions, and unwind the stack to find them
+            if (
+                calls_sanitizers()
+            ):  # whose reports name functions, and unwind the stack to find them
                 kept = [flag for flag in _FLAGS[kind] if flag != "-s"]
                 return [path, *kept, *(["--eh-frame-hdr"] if kind == "ld" else [])]
             return [path, *_FLAGS[kind]]

@@ -26,8 +26,8 @@ from llvmlite.binding import ffi
 from llvmlite.binding.newpassmanagers import NewPassManager
 
 from diastase_runtime.abi import ENTRY_SYMBOL
-from diastase_toolchain.checked import checks
-from diastase_toolchain.instrumented import instrumented
+from diastase_toolchain.checked.instrumented import instrumented
+from diastase_toolchain.checked.switch import checks
 from diastase_toolchain.processor import asked_processor
 from diastase_toolchain.trip_counts import bounded_loops, not_worth_it
 

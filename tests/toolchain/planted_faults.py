@@ -1,4 +1,4 @@
-"""Kernels with a fault each: `python planted_faults.py NAME ...`, as they are or in a checked build.
+"""Kernels with a fault each: `python planted_faults.py NAME ...`, in whatever build is asked for.
 
 Prints, as JSON, how a process ends that runs the kernel, and what it says.
 """
@@ -11,7 +11,25 @@ import tempfile
 from pathlib import Path
 from typing import Annotated, Any
 
-from diastase_engine.language import *
+from diastase_engine.language import (
+    Record,
+    atomic_add,
+    cast,
+    code,
+    code_of,
+    compile_kernels,
+    external,
+    f64,
+    i32,
+    i64,
+    kernel,
+    null,
+    ptr,
+    shared,
+    stack_array,
+    stack_record,
+    to_float,
+)
 from diastase_toolchain import linker, machine_code
 
 create_thread = external("pthread_create", [ptr[i64], ptr[i64], code, ptr[f64]], i32)

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import checked
-from diastase_toolchain.checked import VARIABLE, checks
+from diastase_toolchain.checked.instrumented import instrumented, size_of, top_level_parts
+from diastase_toolchain.checked.switch import VARIABLE, checks
 from diastase_toolchain.errors import CheckedBuildError
-from diastase_toolchain.instrumented import instrumented, size_of, top_level_parts
 
 TEXT = """
 define i64 @f(ptr %0, ptr %1) {
@@ -61,7 +61,7 @@ def test_atomic_operations_are_those_of_the_sanitizer_that_knows_threads():
 
 
 @pytest.mark.parametrize(
-    "kind, size", [("i1", "1"), ("ptr", "8"), ("<8 x i1>", "1"), ("<3 x float>", "12")]
+    ("kind", "size"), [("i1", "1"), ("ptr", "8"), ("<8 x i1>", "1"), ("<3 x float>", "12")]
 )
 def test_sizes_of_accesses(kind: str, size: str):
     assert size_of(kind) == size
@@ -75,7 +75,9 @@ def test_parts_of_an_instruction():
     ]
 
 
-@pytest.mark.parametrize("value, reason", [("all", "none of bounds"), ("address", "libasan.so")])
+@pytest.mark.parametrize(
+    ("value", "reason"), [("all", "none of bounds"), ("address", "libasan.so")]
+)
 def test_checks_that_there_are_not_are_refused(
     value: str, reason: str, monkeypatch: pytest.MonkeyPatch
 ):

@@ -47,7 +47,7 @@ from diastase_mlir.passes.tensors.reuse_destinations import reuse_destinations
 from diastase_mlir.passes.tensors.scalarize import scalarize
 from diastase_mlir.passes.tensors.slices_to_operands import slices_to_operands
 from diastase_mlir.passes.tensors.unbatch_loops import unbatch_loops
-from diastase_toolchain.checked import checks
+from diastase_toolchain.checked.switch import checks
 
 _CLEAN = ("canonicalize", "cse")
 _SCALARS = frozenset({"builtin", "func", "arith", "math", "complex", "index", "llvm", "ub"})

@@ -158,7 +158,9 @@ def binary(builder: Any, operation: ast.operator, left: Any, right: Any) -> Dyna
         raise TypeMismatch(f"no {type(operation).__name__} on {first.type.name}")
     if first.type is I64 and type(operation) in GUARDED:
         what = GUARDED[type(operation)]
-        guard(builder, what, *((first.value, second.value) if what == "product" else (second.value,)))
+        guard(
+            builder, what, *((first.value, second.value) if what == "product" else (second.value,))
+        )
     flags = FAST_MATH if first.type.is_float else ()
     build = getattr(builder, instruction)
     result = (

@@ -23,7 +23,7 @@ from diastase_toolchain.cache import (
     program_cache,
     uncached_artifact,
 )
-from diastase_toolchain.checked import checks
+from diastase_toolchain.checked.switch import checks
 from diastase_toolchain.lazy_import import LazyModule
 from diastase_toolchain.source_hash import python_files
 
@@ -33,7 +33,10 @@ else:
     # Once per machine. Importing the kernels and their language is a fifth of our import.
     builders = LazyModule("diastase_engine.libraries.build")
 
-_TOOLS = ("instrumented.py", "linker.py", "machine_code.py", "trip_counts.py")
+_TOOLS = (
+    "checked/definitions.py", "checked/instrumented.py",
+    "linker.py", "machine_code.py", "trip_counts.py",
+)  # fmt: skip
 """What of the toolchain libraries are built by; not imported for one that there is."""
 
 _NEEDED_BY_ALL = ("call_context", "language", "libraries", "threads")

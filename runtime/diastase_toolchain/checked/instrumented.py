@@ -18,9 +18,8 @@ llvmlite and MLIR print it.
 
 import re
 from collections.abc import Iterator
-from typing import Literal
 
-Sanitizer = Literal["address", "threads"]
+from diastase_toolchain.checked.definitions import Sanitizer, definitions
 
 FILLED = "max_malloc_fill_size=1073741824:malloc_fill_byte=255"
 """Options of AddressSanitizer's (`ASAN_OPTIONS`)."""
@@ -48,7 +47,8 @@ _MASKED = re.compile(
     r"  %\S+ = (?:tail )?call (?P<kind><\d+ x \w+>) @llvm\.masked\.load\.[\w.]+\((?P<rest>.*)\)"
 )
 _EXCHANGE = re.compile(
-    r"  (?P<name>%\S+) = atomicrmw (?P<what>add|xchg) ptr (?P<place>\S+), i64 (?P<value>\S+) seq_cst"
+    r"  (?P<name>%\S+) = atomicrmw (?P<what>add|xchg) ptr (?P<place>\S+), "
+    r"i64 (?P<value>\S+) seq_cst"
 )
 _COMPARE = re.compile(
     r"  (?P<name>%\S+) = cmpxchg ptr (?P<place>\S+), i64 (?P<old>\S+), i64 (?P<new>\S+) seq_cst"
@@ -61,151 +61,11 @@ _ORDER = "i32 5"
 _ZONE = 64
 """Bytes on each side of an array on the stack."""
 
-_CHECKS: dict[Sanitizer, str] = {
-    "address": """
-declare void @__asan_loadN(ptr, i64)
-declare void @__asan_storeN(ptr, i64)
-declare void @__asan_poison_memory_region(ptr, i64)
-declare void @__asan_unpoison_memory_region(ptr, i64)
-declare ptr @__asan_memset(ptr, i32, i64)
-declare {i64, i1} @llvm.smul.with.overflow.i64(i64, i64)
-
-define internal void @diastase_aligned(ptr %place, i64 %alignment) noinline {
-  %number = ptrtoint ptr %place to i64
-  %mask = sub i64 %alignment, 1
-  %rest = and i64 %number, %mask
-  %wrong = icmp ne i64 %rest, 0
-  br i1 %wrong, label %fail, label %done
-fail:
-  call void @diastase_wrong(ptr @diastase_said.0, i64 %number, i64 %alignment)
-  unreachable
-done:
-  ret void
-}
-
-define internal void @diastase_index(i64 %index, i64 %length) noinline {
-  %right = icmp ult i64 %index, %length
-  br i1 %right, label %done, label %fail
-fail:
-  call void @diastase_wrong(ptr @diastase_said.1, i64 %index, i64 %length)
-  unreachable
-done:
-  ret void
-}
-
-define internal void @diastase_product(i64 %left, i64 %right) noinline {
-  %both = call {i64, i1} @llvm.smul.with.overflow.i64(i64 %left, i64 %right)
-  %wrong = extractvalue {i64, i1} %both, 1
-  br i1 %wrong, label %fail, label %done
-fail:
-  call void @diastase_wrong(ptr @diastase_said.2, i64 %left, i64 %right)
-  unreachable
-done:
-  ret void
-}
-
-define internal void @diastase_shift(i64 %bits) noinline {
-  %right = icmp ult i64 %bits, 64
-  br i1 %right, label %done, label %fail
-fail:
-  call void @diastase_wrong(ptr @diastase_said.3, i64 %bits, i64 64)
-  unreachable
-done:
-  ret void
-}
-
-define internal void @diastase_wrong(ptr %said, i64 %first, i64 %second) noinline noreturn {
-  %printed = call i32 (i32, ptr, ...) @dprintf(i32 2, ptr %said, i64 %first, i64 %second)
-  call void @abort()
-  unreachable
-}
-
-define internal void @diastase_read(ptr %place, i64 %size, i64 %alignment) noinline {
-  call void @diastase_aligned(ptr %place, i64 %alignment)
-  call void @__asan_loadN(ptr %place, i64 %size)
-  ret void
-}
-
-define internal void @diastase_write(ptr %place, i64 %size, i64 %alignment) noinline {
-  call void @diastase_aligned(ptr %place, i64 %alignment)
-  call void @__asan_storeN(ptr %place, i64 %size)
-  ret void
-}
-""",
-    "threads": """
-declare void @__tsan_read_range(ptr, i64)
-declare void @__tsan_write_range(ptr, i64)
-declare void @__tsan_func_entry(ptr)
-declare void @__tsan_func_exit()
-declare i64 @__tsan_atomic64_load(ptr, i32)
-declare i64 @__tsan_atomic64_exchange(ptr, i64, i32)
-declare i64 @__tsan_atomic64_fetch_add(ptr, i64, i32)
-declare i64 @__tsan_atomic64_compare_exchange_val(ptr, i64, i64, i32, i32)
-declare ptr @llvm.returnaddress(i32)
-
-define internal void @diastase_read(ptr %place, i64 %size, i64 %alignment) alwaysinline {
-  call void @__tsan_read_range(ptr %place, i64 %size)
-  ret void
-}
-
-define internal void @diastase_write(ptr %place, i64 %size, i64 %alignment) alwaysinline {
-  call void @__tsan_write_range(ptr %place, i64 %size)
-  ret void
-}
-""",
-}  # fmt: skip
-
-_SAID = (
-    "an access at %#lx, which is no multiple of %ld",
-    "index %ld of an array of %ld elements",
-    "a product that is no i64: %ld by %ld",
-    "a shift by %ld bits of %ld",
-)
-"""With two numbers each."""
-
-_LIBRARY = """
-declare i32 @dprintf(i32, ptr, ...)
-declare void @abort() noreturn
-"""
-
-_LANES = """
-define internal void @diastase_read_lanes(ptr %place, i64 %lanes, i64 %size) noinline {
-  br label %turn
-turn:
-  %left = phi i64 [ %lanes, %0 ], [ %shifted, %next ]
-  %at = phi ptr [ %place, %0 ], [ %beyond, %next ]
-  %bit = and i64 %left, 1
-  %read = icmp ne i64 %bit, 0
-  br i1 %read, label %check, label %next
-check:
-  call void @diastase_read(ptr %at, i64 %size, i64 1)
-  br label %next
-next:
-  %shifted = lshr i64 %left, 1
-  %beyond = getelementptr i8, ptr %at, i64 %size
-  %done = icmp eq i64 %shifted, 0
-  br i1 %done, label %end, label %turn
-end:
-  ret void
-}
-"""
-
 
 def instrumented(text: str, sanitizer: Sanitizer) -> str:
     """Put a call before each access, and define what is called."""
     body = "\n".join(_Instrumenter(sanitizer).lines(text))
-    added = _CHECKS[sanitizer]
-    if sanitizer == "address":
-        added += "".join(_message(number, said) for number, said in enumerate(_SAID))
-        added += "" if "@dprintf" in body else _LIBRARY
-    return body + added + (_LANES if "@diastase_read_lanes" in body else "")
-
-
-def _message(number: int, said: str) -> str:
-    line = f"diastase: {said}\n"
-    content = line.replace("\n", "\\0A") + "\\00"
-    kind = f"[{len(line) + 1} x i8]"
-    return f'@diastase_said.{number} = internal constant {kind} c"{content}"\n'
+    return body + definitions(body, sanitizer)
 
 
 class _Instrumenter:
@@ -311,7 +171,9 @@ class _Instrumenter:
                 yield from self._check("read", source, size, 1)
         elif masked := _MASKED.match(line):
             yield from self._lanes(masked["kind"], *top_level_parts(masked["rest"])[:2])
-        elif self._sanitizer == "address" and (atomic := _EXCHANGE.match(line) or _COMPARE.match(line)):
+        elif self._sanitizer == "address" and (
+            atomic := _EXCHANGE.match(line) or _COMPARE.match(line)
+        ):
             yield from self._check("write", f"ptr {atomic['place']}", "8", 8)
 
     def _check(self, what: str, place: str, size: str, alignment: int) -> Iterator[str]:
@@ -395,7 +257,9 @@ def _leading_type(value: str) -> str:
 def _pointer(operand: str) -> str:
     """The address in a pointer operand: without its attributes, and the order of an atomic one."""
     name = re.sub(r"^(?:ptr|[^(%@]*\*) ", "", operand)  # llvmlite prints both kinds
-    name = re.sub(r"^(?:(?:align \d+|noalias|nonnull|noundef|readonly|captures\(none\)) )+", "", name)
+    name = re.sub(
+        r"^(?:(?:align \d+|noalias|nonnull|noundef|readonly|captures\(none\)) )+", "", name
+    )
     return re.sub(r" (?:seq_cst|acquire|release|monotonic|unordered)$", "", name)
 
 
