@@ -22,7 +22,7 @@ _STANDARD_CPP = "libstdc++.so"
 _OPTIONS = {
     # What is never freed is Python's; a size that cannot be had is an error of ours.
     "ASAN_OPTIONS": f"detect_leaks=0:handle_abort=1:allocator_may_return_null=1:{FILLED}",
-    "TSAN_OPTIONS": "halt_on_error=1:exitcode=66",
+    "TSAN_OPTIONS": "halt_on_error=1:exitcode=66:die_after_fork=0",
 }
 
 

@@ -7,6 +7,7 @@ fault, which must be found.
 """
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -21,13 +22,6 @@ import pennylane as qml
 from diastase import debug, grad, qjit
 
 FAULTY = "never written"
-NEVER_WRITTEN = """
-func.func @never_written(%x: tensor<4xf64>) -> tensor<4xf64> {
-    %some = tensor.empty() : tensor<4xf64>
-    %sum = stablehlo.add %x, %some : tensor<4xf64>
-    return %sum : tensor<4xf64>
-}"""
-
 # What the dynamic loader reads of a word that it has only a part of is its own affair.
 _SUPPRESSED = """
 {
@@ -101,10 +95,21 @@ PROGRAMS = {
 }
 
 
+def never_written() -> Any:
+    """A program that reads the memory of its result instead of its argument."""
+    function = qjit(lambda x: x + 1.5)
+    function(np.arange(4.0))
+    text = debug.get_compilation_stage(function, "deallocate")
+    edited, count = re.subn(r"ins\(%\w+ (:[^)]*\)) outs\((%\w+) ", r"ins(\2 \1 outs(\2 ", text)
+    assert count == 1, text
+    debug.replace_ir(function, "deallocate", edited)
+    return function
+
+
 def executable(name: str) -> str:
     """Compile one of the programs, for a matrix and a number."""
     if name == FAULTY:
-        return debug.compile_executable(debug.compile_from_mlir(NEVER_WRITTEN), np.arange(4.0))
+        return debug.compile_executable(never_written(), np.arange(4.0))
     function = qjit(PROGRAMS[name], seed=1)
     return debug.compile_executable(function, np.random.default_rng(0).normal(size=(5, 5)), 3)
 
