@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-training demo-noise test test-all canary fuzz mutants check format lint types imports bench bench-classical bench-compare docs sizes clean
+.PHONY: help demo demo-training demo-noise test test-all canary fuzz mutants check format lint types imports bench bench-classical bench-compare docs sizes clean check-memory
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -44,6 +44,17 @@ fuzz: $(VENV)/.installed-test ## look for wrong answers for SECONDS=600; ONLY="m
 
 mutants: $(VENV)/.installed-test ## does the campaign find mistakes that are made in the compiler? SECONDS=600 for each
 	PYTHONPATH=tests $(BIN)/python -m fuzz.mutants --seconds $(SECONDS) --workers $(WORKERS)
+
+CHECKED := $(BIN)/python tests/checked.py
+THREADS := test_threads.py test_parallel_engine.py
+CACHE := DIASTASE_CACHE_DIR=$(CURDIR)/.checked
+
+check-memory: $(VENV)/.installed-test ## the engine, and programs for SECONDS=600, in checked builds; GCC, Valgrind
+	mkdir -p -m 700 .checked
+	$(CACHE) $(CHECKED) address -m pytest --numprocesses 0 --quiet tests/engine
+	$(CACHE) $(CHECKED) threads -m pytest --numprocesses 0 --quiet $(addprefix tests/engine/,$(THREADS))
+	$(CACHE) PYTHONPATH=tests $(CHECKED) address -m fuzz --seconds $(SECONDS) --workers $(WORKERS)
+	$(CACHE) DIASTASE_TARGET_CPU=x86-64-v3 $(BIN)/python tests/under_valgrind.py
 
 canary: $(VENV)/.installed-test ## the suite with the newest JAX, PennyLane and Python: what breaks
 	$(BIN)/python tests/canary.py

@@ -41,6 +41,12 @@ LEAVE_FUNCTION = "diastase_leave"
 ABANDON_FUNCTION = "diastase_abandon"
 """The same where something may be allocated, which is freed."""
 
+CHECK_FAILED_FUNCTION = "diastase_check_failed"
+"""`(message) -> ()`: records that a check of a checked build has failed, and abandons the call."""
+
+CHECK_FAILED_ON_THREAD_FUNCTION = "diastase_check_failed_on_thread"
+"""The same in functions that the thread pool runs: prints the message and ends the process."""
+
 ELEMENT_FUNCTION = "diastase_element_"
 """Functions with a name that begins so are of one element of a batch:
 `(CallContext*, number of the element, ON_CALLING_THREAD or wires, what it uses…) -> ()`."""
@@ -245,6 +251,9 @@ class ErrorCode(enum.IntEnum):
     """What `debug_assert` says must hold does not; the site's construct is its message."""
     NOT_TRACE_PRESERVING = 18
     """A channel that is given when the program runs does not preserve traces, or is no number."""
+    CHECK_FAILED = 19
+    """[address of a message]: in a checked build, an access that is out of bounds. The call was
+    abandoned."""
 
 
 class CallContext(ctypes.Structure):

@@ -34,6 +34,7 @@ from uuid import uuid4
 
 from diastase_runtime import abi, gate_table, trusted_files
 from diastase_runtime.abi import ABI_VERSION, Artifact
+from diastase_toolchain.checked.switch import checks
 from diastase_toolchain.errors import CacheWarning, LinkError, UnsafeCacheDirectoryError
 from diastase_toolchain.processor import HostProcessor, known_processor, llvmlite_version
 from diastase_toolchain.source_hash import folders_of, hash_of_files, last_change, python_files
@@ -123,7 +124,8 @@ def toolchain_version() -> str:
     sources = hash_of_sources(_own_sources())
     if have_changed():
         sources = uuid4().hex  # what is there now is not what this process has imported
-    return "\n".join([llvmlite_version(), f"ABI {ABI_VERSION}", str(host_processor()), sources])
+    versions = [llvmlite_version(), f"ABI {ABI_VERSION}", str(host_processor()), checks()]
+    return "\n".join([*versions, sources])
 
 
 _PACKAGES = ("diastase_engine", "diastase_mlir", "diastase_toolchain")

@@ -54,6 +54,24 @@ class TargetProcessorError(DiastaseError, ValueError):
     reason: str
 
 
+class CheckedBuildError(DiastaseError, ValueError):
+    """The environment variable for checked builds asks for checks that there are not.
+
+        DIASTASE_CHECKED=bounds python program.py
+
+    Unset it for programs as they are, or see `docs/debugging.md` for what there is. The sanitizers'
+    libraries come with GCC, and must be loaded first:
+    `LD_PRELOAD=$(gcc -print-file-name=libasan.so) DIASTASE_CHECKED=address python program.py`.
+    """
+
+    title: ClassVar[str] = "Invalid checked build"
+    message: ClassVar[str] = "{variable} is {value!r}, {reason}"
+    help: ClassVar[str] = "unset it, or see docs/debugging.md for how to start a checked process"
+    variable: str
+    value: str
+    reason: str
+
+
 class UnsafeCacheDirectoryError(DiastaseError, PermissionError):
     """The cache directory is one in which others could plant a library.
 

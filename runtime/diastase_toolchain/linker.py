@@ -21,6 +21,7 @@ from pathlib import Path
 
 import llvmlite.binding as llvm
 
+from diastase_toolchain.checked.switch import SANITIZERS, calls_sanitizers
 from diastase_toolchain.errors import LinkerNotFoundError, LinkError
 
 _DRIVERS = ("cc", "gcc", "clang")
@@ -102,6 +103,8 @@ def is_provided(symbol: str) -> bool:
     """
     if symbol == _OF_THE_LINKER:
         return True
+    if symbol.startswith(SANITIZERS):
+        return hasattr(ctypes.CDLL(None), symbol)
     known = any(hasattr(ctypes.CDLL(name), symbol) for name in _C_LIBRARIES)
     return known and hasattr(ctypes.CDLL(None), symbol)
 
@@ -113,6 +116,11 @@ def _linker() -> list[str]:
         path = find_program(candidate)
         if path is not None:
             kind = "ld" if Path(path).name in ("ld", "ld.lld", "ld.gold", "mold") else "driver"
+            if (
+                calls_sanitizers()
+            ):  # whose reports name functions, and unwind the stack to find them
+                kept = [flag for flag in _FLAGS[kind] if flag != "-s"]
+                return [path, *kept, *(["--eh-frame-hdr"] if kind == "ld" else [])]
             return [path, *_FLAGS[kind]]
     raise LinkerNotFoundError(tried=override or ", ".join(_CANDIDATES))
 
