@@ -1,0 +1,78 @@
+"""The plugin by which a test session checks rewritings, and says at its end how many.
+
+What compares them is loaded with the first one: most tests of classical programs have none.
+"""
+
+import sys
+from collections import Counter
+from typing import Any
+
+import pytest
+
+import sampled
+from diastase_mlir.rewritings import watching
+
+_GATHERED: Counter[tuple[str, str]] = Counter()
+"""From worker processes."""
+
+
+class Validation:
+    """The hooks; `one_of` so many rewritings is checked."""
+
+    def __init__(self, config: pytest.Config, one_of: int) -> None:
+        self._seen: set[int] = set()
+        self._one_of = one_of
+        watched = watching(self._check)
+        watched.__enter__()
+        config.add_cleanup(lambda: watched.__exit__(None, None, None))
+
+    def _check(self, rewriting: Any) -> None:
+        from translation.validation import check  # noqa: PLC0415
+
+        check(rewriting, self._seen, self._one_of)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_call(self) -> Any:
+        """What is wrong fails the test, also where what compiled it has caught the error."""
+        failures = _failures()
+        failures.clear()
+        result = yield
+        if failures:
+            raise failures[0]
+        return result
+
+    def pytest_sessionfinish(self, session: Any) -> None:
+        output = getattr(session.config, "workeroutput", None)
+        if output is not None:
+            output["translation"] = [[*key, count] for key, count in _counts().items()]
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any) -> None:
+        for name, outcome, count in getattr(node, "workeroutput", {}).get("translation", ()):
+            _GATHERED[name, outcome] += count
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        counts = _GATHERED + _counts()
+        if counts:
+            from translation.validation import report  # noqa: PLC0415
+
+            terminalreporter.section("translation validation")
+            for line in report(counts):
+                terminalreporter.line(line)
+
+
+def begin(config: pytest.Config) -> None:
+    """Check the session's rewritings, as many as are asked for."""
+    one_of = sampled.rewritings()
+    if one_of is not None:
+        config.pluginmanager.register(Validation(config, one_of), "translation")
+
+
+def _counts() -> Counter[tuple[str, str]]:
+    loaded = sys.modules.get("translation.validation")
+    return Counter() if loaded is None else loaded.COUNTS
+
+
+def _failures() -> list[AssertionError]:
+    loaded = sys.modules.get("translation.validation")
+    return [] if loaded is None else loaded.FAILURES
