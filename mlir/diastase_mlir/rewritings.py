@@ -34,7 +34,7 @@ class Rewriting:
     related: Mapping[Any, tuple[Any, bool]] = field(default_factory=dict[Any, tuple[Any, bool]])
     """Inputs that are equal to another one, or, if so it says, to its opposite."""
     wires: int | None = None
-    """How many wires the circuit has of the user's, if known: passes add some in |0> after these."""
+    """How many the circuit has of the user's, if known; passes add some in |0> after these."""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 from diastase_mlir.rewritings import Equations, Rewriting
 
 _SHOWN = ("name", "wires", "control_values", "word", "reset", "postselect", "words")
-_LONGEST = 60
+_LONGEST = 24
 
 
 def lines_of(side: Equations, names: dict[Any, str]) -> Iterator[str]:

@@ -1,7 +1,7 @@
 """What equations of JAX's compute, by NumPy: what circuits compute their angles and wires with.
 
-Primitives that are not in the table are JAX's own to evaluate, where that is allowed: each of a new
-kind is a program for XLA.
+JAX evaluates those that are not in the table: each of a new kind is a program for XLA. A primitive
+of ours that has no rule (`rules`), a callback, and sizes that are not known, cannot be evaluated.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 import scipy.special
 
-Evaluated = Callable[..., Any]
+from diastase_mlir.jax_compat import eager
+
+Function = Callable[..., Any]
+
+
+class Skip(Exception):
+    """Why something cannot be checked."""
 
 
 def _divided(x: Any, y: Any) -> Any:
@@ -86,16 +92,16 @@ def _inverted(x: Any) -> Any:
     return np.logical_not(x) if x.dtype == bool else np.invert(x)
 
 
-def _plain(function: Callable[..., Any]) -> Evaluated:
+def _plain(function: Callable[..., Any]) -> Function:
     """A function of operands alone; parameters say how XLA is to compute it."""
     return lambda *operands, **_: function(*operands)
 
 
-def _over_axes(function: Callable[..., Any]) -> Evaluated:
+def _over_axes(function: Callable[..., Any]) -> Function:
     return lambda x, *, axes, **_: function(x, axis=tuple(axes))
 
 
-EVALUATED: Mapping[str, Evaluated] = {
+FUNCTIONS: Mapping[str, Function] = {
     **{name: _plain(getattr(np, function)) for name, function in {
         "neg": "negative", "sin": "sin", "cos": "cos", "tan": "tan", "exp": "exp", "log": "log",
         "log1p": "log1p", "expm1": "expm1", "sqrt": "sqrt", "cbrt": "cbrt", "tanh": "tanh",
@@ -132,3 +138,39 @@ EVALUATED: Mapping[str, Evaluated] = {
     if reverse else np.cumsum(x, axis),
 }  # fmt: skip
 """By the names of primitives."""
+
+
+def evaluated(equation: Any, operands: list[Any]) -> Sequence[Any]:
+    """What a classical equation gives."""
+    name, params = equation.primitive.name, equation.params
+    if "callback" in name or "debug" in name:
+        raise Skip("callback")
+    for variable in equation.outvars:
+        shape = getattr(variable.aval, "shape", ())
+        if not all(type(size) is int for size in shape):
+            raise Skip("dynamic sizes")
+    if name in FUNCTIONS:
+        with np.errstate(all="ignore"):
+            found = FUNCTIONS[name](*operands, **params)
+        results = found if equation.primitive.multiple_results else [found]
+        return [
+            np.asarray(result, variable.aval.dtype)
+            for result, variable in zip(results, equation.outvars, strict=True)
+        ]
+    if equation.primitive.__module__.startswith("diastase"):
+        raise Skip(f"primitive {name}")
+    return _by_jax(equation, operands)
+
+
+def _by_jax(equation: Any, operands: list[Any]) -> Sequence[Any]:
+    try:
+        with eager():
+            found = equation.primitive.bind(*operands, **equation.params)
+    except Exception as error:
+        raise Skip(f"primitive {equation.primitive.name}: {type(error).__name__}") from error
+    found = found if equation.primitive.multiple_results else [found]
+    return [one if _is_key(one) else np.asarray(one) for one in found]
+
+
+def _is_key(value: Any) -> bool:
+    return "key" in str(getattr(value, "dtype", ""))

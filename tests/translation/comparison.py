@@ -17,9 +17,12 @@ import jax
 import numpy as np
 
 from diastase_mlir.rewritings import Equations, Rewriting
-from translation.circuit_text import difference_of, known_wires
-from translation.interpreter import NoRun, Run, Skip, Start, TooManyRuns, all_runs, released
-from translation.registers import Register, WireError, random_state
+from translation.circuit_text import difference_of
+from translation.classical import Skip
+from translation.inputs import drawn_inputs, inputs_of, is_whole
+from translation.registers import Register, WireError
+from translation.rules import RULES
+from translation.runs import NoRun, Run, Start, TooManyRuns, all_runs, released
 
 TOLERANCE = 1e-8
 _ATTEMPTS = 8
@@ -56,8 +59,8 @@ class TranslationError(AssertionError):
 def compare(rewriting: Rewriting, seed: int = 0) -> None:
     """Raise `TranslationError` where the two sides differ, `Skip` where they cannot be run."""
     claim = CLAIMS.get(rewriting.name, Claim())
-    inputs = _inputs_of(rewriting.before, rewriting.after)
-    decided = any(np.issubdtype(_dtype(v), np.integer) or _dtype(v) == bool for v in inputs)
+    inputs = inputs_of(rewriting.before, rewriting.after)
+    decided = any(map(is_whole, inputs))
     wanted, checked = (2 if decided else 1), 0
     reason = Skip("wires that do not exist")
     for attempt in range(_ATTEMPTS):
@@ -80,11 +83,7 @@ def compare(rewriting: Rewriting, seed: int = 0) -> None:
 def _compare_once(
     rewriting: Rewriting, claim: Claim, inputs: Sequence[Any], seed: int, attempt: int
 ) -> None:
-    random = np.random.default_rng([seed, 41])
-    values = {variable: _drawn(variable, rewriting, random, attempt) for variable in inputs}
-    for variable, (other, is_opposite) in rewriting.related.items():
-        if variable in values and other in values:
-            values[variable] = -values[other] if is_opposite else values[other]
+    values = drawn_inputs(inputs, rewriting, np.random.default_rng([seed, 41]), attempt)
     start = Start(seed, claim.from_ground, rewriting.wires)
     before = _Side(rewriting.before, values, start, claim)
     after = _Side(rewriting.after, values, start, claim)
@@ -144,7 +143,7 @@ class _Side:
     def run(
         self, script: Sequence[int], random: np.random.Generator | None = None
     ) -> tuple[Run, tuple[np.ndarray, list[Register]]]:
-        run = Run(self.start, script, exact=self.claim.phase, random=random)
+        run = Run(RULES, self.start, script, exact=self.claim.phase, random=random)
         values = dict(self.values)
         run.equations(self.equations.equations, values)
         found = [
@@ -258,59 +257,3 @@ def _far_normalised(one: Sequence[Register], other: Sequence[Register]) -> float
 
 def _normalised(register: Register) -> Register:
     return Register(register.state / np.sqrt(register.weight), register.mixed)
-
-
-# --- inputs --------------------------------------------------------------------------------------
-
-
-def _inputs_of(*sides: Equations) -> list[Any]:
-    """What both sides read, and do not compute, in order."""
-    found: dict[Any, None] = {}
-    for side in sides:
-        defined = {variable for equation in side.equations for variable in equation.outvars}
-        read = [atom for equation in side.equations for atom in equation.invars]
-        free = (a for a in (*read, *side.results) if not hasattr(a, "val") and a not in defined)
-        found.update(dict.fromkeys(free))
-    return list(found)
-
-
-def _dtype(variable: Any) -> Any:
-    found = getattr(variable.aval, "dtype", None)
-    return found if isinstance(found, np.dtype) else np.dtype(object)
-
-
-def _drawn(variable: Any, rewriting: Rewriting, random: np.random.Generator, attempt: int) -> Any:
-    """A value for an input."""
-    if variable in rewriting.known:
-        return np.asarray(rewriting.known[variable])
-    aval = variable.aval
-    if hasattr(aval, "mlir_type"):
-        if aval.shape:
-            raise Skip("a lane register")
-        sides = (rewriting.before, rewriting.after)
-        return random_state(random, max(map(known_wires, sides)), aval.mixed)
-    shape, dtype = getattr(aval, "shape", None), _dtype(variable)
-    if shape is None or not all(type(size) is int for size in shape):
-        raise Skip("dynamic sizes")
-    if "key" in str(getattr(aval, "dtype", "")):
-        if shape:
-            raise Skip("arrays of keys")
-        return jax.random.key(int(random.integers(2**31)))
-    if dtype == bool:
-        return random.integers(0, 2, shape).astype(bool)
-    if np.issubdtype(dtype, np.integer):
-        low = (0, 0, 1, 2, 0, 3, 0, 1)[attempt]
-        return random.integers(low, low + 3, shape).astype(dtype)
-    if np.issubdtype(dtype, np.complexfloating):
-        return _complex(random, shape).astype(dtype)
-    if np.issubdtype(dtype, np.inexact):
-        return random.uniform(-3, 3, shape).astype(dtype)
-    raise Skip(f"inputs of type {dtype}")
-
-
-def _complex(random: np.random.Generator, shape: Sequence[int]) -> Any:
-    """Unitary where it may be a gate, normalised where it may be a state."""
-    array = random.normal(size=shape) + 1j * random.normal(size=shape)
-    if len(shape) == 2 and shape[0] == shape[1] and shape[0] > 0:
-        return np.linalg.qr(array)[0]
-    return array / np.linalg.norm(array) if len(shape) == 1 and array.size else array

@@ -22,6 +22,7 @@ class Validation:
     def __init__(self, config: pytest.Config, one_of: int) -> None:
         self._seen: set[int] = set()
         self._one_of = one_of
+        self._failures: list[AssertionError] = []
         watched = watching(self._check)
         watched.__enter__()
         config.add_cleanup(lambda: watched.__exit__(None, None, None))
@@ -29,16 +30,19 @@ class Validation:
     def _check(self, rewriting: Any) -> None:
         from translation.validation import check  # noqa: PLC0415
 
-        check(rewriting, self._seen, self._one_of)
+        try:
+            check(rewriting, self._seen, self._one_of)
+        except AssertionError as error:
+            self._failures.append(error)
+            raise
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self) -> Any:
         """What is wrong fails the test, also where what compiled it has caught the error."""
-        failures = _failures()
-        failures.clear()
+        self._failures.clear()
         result = yield
-        if failures:
-            raise failures[0]
+        if self._failures:
+            raise self._failures[0]
         return result
 
     def pytest_sessionfinish(self, session: Any) -> None:
@@ -71,8 +75,3 @@ def begin(config: pytest.Config) -> None:
 def _counts() -> Counter[tuple[str, str]]:
     loaded = sys.modules.get("translation.validation")
     return Counter() if loaded is None else loaded.COUNTS
-
-
-def _failures() -> list[AssertionError]:
-    loaded = sys.modules.get("translation.validation")
-    return [] if loaded is None else loaded.FAILURES

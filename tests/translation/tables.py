@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from diastase_mlir.rewritings import Table
+from translation.classical import Skip
 from translation.comparison import TOLERANCE, TranslationError
-from translation.interpreter import MOST_STEPS, MOST_WIRES, Skip
 from translation.registers import Register, gate_matrix, random_state
+from translation.runs import MOST_STEPS, MOST_WIRES
 
 Applied = tuple[str, tuple[int, ...], tuple[bool, ...], tuple[float, ...]]
 """A gate: its name, targets and controls, the values of these, its parameters."""

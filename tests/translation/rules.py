@@ -1,228 +1,38 @@
-"""An interpreter of circuits' equations, on numbers that are given: the reference of the checks.
+"""What the equations of circuits mean: rules on NumPy states, by the names of primitives.
 
-`Run.equations` evaluates equations in order: quantum ones on NumPy states (`registers`), loops,
-branches and classical ones on what their operands are. Where something is drawn, an outcome or a
-Kraus operator, a script says which; what it says nothing of is the first that may be, and the other
-possibilities are noted, so that `all_runs` goes through all of them.
-
-What cannot be interpreted raises `Skip`, with the reason.
+Operands and parameters are those that `diastase.primitives` documents; nothing else of it is used.
+A preparation is the linear map |amplitudes><0...0|, and shots are not drawn, but made of the
+distribution, so that both sides of a comparison have the same.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from diastase_mlir.jax_compat import eager
-from translation.classical import EVALUATED
-from translation.registers import (
-    PAULIS,
-    Applied,
-    Register,
-    gate_matrix,
-    ground_state,
-    of_first_wires,
-    random_state,
-    with_more_wires,
-)
+from translation.classical import Skip
+from translation.registers import PAULIS, Applied, Register, gate_matrix
+from translation.runs import MOST_STEPS, Rule, Run, released
 
-MOST_WIRES = 10
-MOST_MIXED_WIRES = 5
-MOST_STEPS = 6000
-"""Equations that one run may evaluate."""
-MOST_RUNS = 64
-_LIKELY = 1e-12
-DERIVATIVE_WIRE = 1 << 20
-_LIMIT = 1 << 19
-
-
-class Skip(Exception):
-    """Why something cannot be checked."""
-
-
-class TooManyRuns(Skip):
-    """There are more outcomes than can be gone through."""
-
-    def __init__(self) -> None:
-        super().__init__("many outcomes")
-
-
-class NoRun(Exception):
-    """An outcome was asked for that cannot be."""
-
-
-@dataclass
-class Start:
-    """What circuits start from: the same for all runs of both sides."""
-
-    seed: int
-    ground: bool
-    """Whether the register is in |0>, as when the program runs; else in a random state."""
-    wires: int | None = None
-    """How many wires the register has on the side that was run first."""
-
-    def register(self, wires: int, mixed: bool) -> Register:
-        """A new register; wires that a pass has added are in |0>."""
-        most = MOST_MIXED_WIRES if mixed else MOST_WIRES
-        if wires > most + 2:
-            raise Skip(f"more than {most} wires")
-        if self.wires is None:
-            self.wires = wires
-        own = min(self.wires, wires)
-        if self.ground:
-            return ground_state(wires, mixed)
-        random = np.random.default_rng([self.seed, own])
-        return with_more_wires(random_state(random, own, mixed), wires - own)
-
-
-@dataclass
-class Run:
-    """One run, and what it has found."""
-
-    start: Start
-    script: Sequence[int] = ()
-    chosen: list[int] = field(default_factory=list)
-    others: list[list[int]] = field(default_factory=list)
-    """Scripts of runs that differ from this one in the last choice, all of those after its own."""
-    released: list[Register] = field(default_factory=list)
-    steps: int = 0
-    exact: bool = True
-    """Whether the state's global phase is what it is, not one that is taken for all alike."""
-    random: np.random.Generator | None = None
-    """What chooses where the script does not."""
-
-    # --- equations -------------------------------------------------------------------------------
-
-    def equations(self, equations: Sequence[Any], values: dict[Any, Any]) -> None:
-        """Evaluate equations; what they define goes into `values`."""
-        for equation in equations:
-            self.steps += 1
-            if self.steps > MOST_STEPS:
-                raise Skip("long")
-            operands = [_value(atom, values) for atom in equation.invars]
-            results = self._evaluated(equation, operands)
-            for variable, result in zip(equation.outvars, results, strict=True):
-                values[variable] = result
-
-    def jaxpr(self, closed: Any, operands: Sequence[Any]) -> list[Any]:
-        """Evaluate a jaxpr; its results."""
-        jaxpr = closed.jaxpr
-        values = dict(zip(jaxpr.constvars, closed.consts, strict=True))
-        values |= dict(zip(jaxpr.invars, operands, strict=True))
-        self.equations(jaxpr.eqns, values)
-        return [_value(atom, values) for atom in jaxpr.outvars]
-
-    def _evaluated(self, equation: Any, operands: list[Any]) -> Sequence[Any]:
-        name = equation.primitive.name
-        rule = _RULES.get(name)
-        if rule is not None:
-            return rule(self, equation.params, operands)
-        if any(isinstance(operand, Register) for operand in operands):
-            raise Skip(f"primitive {name}")
-        return _classical(equation, operands)
-
-    # --- choices ---------------------------------------------------------------------------------
-
-    def choose(self, states: Sequence[Register], total: float) -> tuple[int, Register]:
-        """One of several states, of which those that cannot be are left out."""
-        possible = [n for n, state in enumerate(states) if state.weight > _LIKELY * total]
-        if not possible:
-            raise NoRun
-        place = len(self.chosen)
-        if place < len(self.script):
-            choice = self.script[place]
-        elif self.random is not None:
-            weights = np.array([states[n].weight for n in possible])
-            choice = int(self.random.choice(possible, p=weights / weights.sum()))
-        else:
-            choice = possible[0]
-            self.others += [[*self.chosen, other] for other in possible[1:]]
-        self.chosen.append(choice)
-        return choice, states[choice]
-
-
-def all_runs(run: Callable[[Sequence[int]], tuple[Run, Any]]) -> Iterator[tuple[Run, Any]]:
-    """All runs, by what is drawn; `Skip` where they are too many."""
-    waiting: list[Sequence[int]] = [()]
-    count = 0
-    while waiting:
-        count += 1
-        if count > MOST_RUNS:
-            raise TooManyRuns
-        try:
-            made, result = run(waiting.pop())
-        except NoRun:
-            continue
-        waiting += made.others
-        yield made, result
-
-
-def _value(atom: Any, values: Mapping[Any, Any]) -> Any:
-    if hasattr(atom, "val"):
-        return np.asarray(atom.val, getattr(atom.aval, "dtype", None))
-    if atom not in values:
-        raise Skip("reads what is no longer computed")
-    return values[atom]
-
-
-# --- classical equations -------------------------------------------------------------------------
+_NO_WIRE = 1 << 19
+"""Wires from here on are those of derivatives."""
 
 _NESTED = {"jit": "jaxpr", "pjit": "jaxpr", "closed_call": "call_jaxpr", "inlined": "jaxpr",
            "custom_jvp_call": "call_jaxpr", "qnode": "jaxpr"}  # fmt: skip
 _CHECKS = frozenset({"assert_shots", "assert_size", "assume", "require"})
 
 
-def _classical(equation: Any, operands: list[Any]) -> Sequence[Any]:
-    name, params = equation.primitive.name, equation.params
-    if "callback" in name or "debug" in name:
-        raise Skip("callback")
-    for variable in equation.outvars:
-        shape = getattr(variable.aval, "shape", ())
-        if not all(type(size) is int for size in shape):
-            raise Skip("dynamic sizes")
-    if name in EVALUATED:
-        with np.errstate(all="ignore"):
-            found = EVALUATED[name](*operands, **params)
-        results = found if equation.primitive.multiple_results else [found]
-        return [
-            np.asarray(result, variable.aval.dtype)
-            for result, variable in zip(results, equation.outvars, strict=True)
-        ]
-    if equation.primitive.__module__.startswith("diastase"):
-        raise Skip(f"primitive {name}")
-    return _by_jax(equation, operands)
-
-
-def _by_jax(equation: Any, operands: list[Any]) -> Sequence[Any]:
-    try:
-        with eager():
-            found = equation.primitive.bind(*operands, **equation.params)
-    except Exception as error:
-        raise Skip(f"primitive {equation.primitive.name}: {type(error).__name__}") from error
-    found = found if equation.primitive.multiple_results else [found]
-    return [one if _is_key(one) else np.asarray(one) for one in found]
-
-
-def _is_key(value: Any) -> bool:
-    return "key" in str(getattr(value, "dtype", ""))
-
-
-# --- rules ---------------------------------------------------------------------------------------
-
-Rule = Callable[[Run, Mapping[str, Any], list[Any]], Sequence[Any]]
-
-
 def wires_of(given: Sequence[int | None], operands: Sequence[Any]) -> list[int]:
     """All wires; operands are those that are computed."""
     rest = iter(operands)
     wires = [int(next(rest)) if wire is None else wire for wire in given]
-    if any(wire > _LIMIT for wire in wires):
+    if any(wire > _NO_WIRE for wire in wires):
         raise Skip("derivative wires")
     return wires
 
 
-def _nested(run: Run, params: Any, operands: list[Any], name: str) -> Sequence[Any]:
+def _nested(name: str, run: Run, params: Any, operands: list[Any]) -> Sequence[Any]:
     if params.get("mapped") is not None and any(np.ravel(params["mapped"])):
         raise Skip("batch")
     return run.jaxpr(params[name], operands)
@@ -434,13 +244,11 @@ def _operations(run: Run, params: Any, operands: list[Any]) -> Sequence[Any]:
     numbers = [_real_numbers(vector) for vector in vectors]
     places = zip(params["places"].operands, params["places"].elements, strict=True)
     for equation in params["operations"]:
-        given = [
-            _parameter(atom, places, numbers) for atom in parameters_of(equation)
-        ]
+        given = [_parameter(atom, places, numbers) for atom in parameters_of(equation)]
         rest = equation.invars[1 + len(given) :]
         if not all(hasattr(atom, "val") for atom in rest):
             raise Skip("reads what is no longer computed")
-        (register,) = run._evaluated(
+        (register,) = run.evaluated(
             equation, [register, *given, *(np.asarray(atom.val) for atom in rest)]
         )
     return [register]
@@ -477,16 +285,9 @@ def _real_numbers(value: Any) -> np.ndarray:
     return flat.view(np.float64) if flat.dtype == np.complex128 else flat
 
 
-def released(register: Register, start: Start) -> Register:
-    """A final state without the wires that a pass has added."""
-    own = register.wires if start.wires is None else min(start.wires, register.wires)
-    return of_first_wires(register, own)
-
-
-_RULES: dict[str, Rule] = {
+RULES: Mapping[str, Rule] = {
     **{
-        name: lambda run, params, operands, inner=inner: _nested(run, params, operands, inner)
-        for name, inner in _NESTED.items()
+        name: partial(_nested, inner) for name, inner in _NESTED.items()
     },
     **dict.fromkeys(_CHECKS, lambda run, params, operands: []),
     "allocate_qubits": _allocate, "release_qubits": _release, "gate": _gate,
