@@ -19,13 +19,12 @@ import numpy as np
 from diastase_mlir.rewritings import Equations, Rewriting
 from translation.circuit_text import difference_of
 from translation.classical import Skip
-from translation.inputs import drawn_inputs, inputs_of, is_whole
+from translation.inputs import INTEGERS, drawn_inputs, inputs_of, is_whole
 from translation.registers import Register, WireError
 from translation.rules import RULES
 from translation.runs import NoRun, Run, Start, TooManyRuns, all_runs, released
 
 TOLERANCE = 1e-8
-_ATTEMPTS = 8
 _SAMPLES = 6
 
 
@@ -63,7 +62,7 @@ def compare(rewriting: Rewriting, seed: int = 0) -> None:
     decided = any(map(is_whole, inputs))
     wanted, checked = (2 if decided else 1), 0
     reason = Skip("wires that do not exist")
-    for attempt in range(_ATTEMPTS):
+    for attempt in range(len(INTEGERS)):
         try:
             _compare_once(rewriting, claim, inputs, seed + attempt, attempt)
         except WireError:

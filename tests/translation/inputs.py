@@ -15,8 +15,8 @@ from translation.circuit_text import known_wires
 from translation.classical import Skip
 from translation.registers import random_state
 
-_LEAST = (0, 0, 1, 2, 0, 3, 0, 1)
-"""The smallest integer, in attempts of which the first ones may have had no wires for it."""
+INTEGERS = ((0, 3), (0, 1), (0, 2), (1, 4), (2, 5), (0, 3), (3, 6), (1, 3))
+"""Integers from here to below there, in attempts of which those before may have had no wires."""
 
 
 def inputs_of(*sides: Equations) -> list[Any]:
@@ -51,7 +51,7 @@ def drawn_inputs(
         elif hasattr(variable.aval, "mlir_type"):
             values[variable] = _register(variable.aval, rewriting, random)
         else:
-            values[variable] = _drawn(variable, random, _LEAST[attempt])
+            values[variable] = _drawn(variable, random, *INTEGERS[attempt])
     for variable, (other, is_opposite) in rewriting.related.items():
         if variable in values and other in values:
             values[variable] = -values[other] if is_opposite else values[other]
@@ -66,7 +66,7 @@ def _register(aval: Any, rewriting: Rewriting, random: np.random.Generator) -> A
     )
 
 
-def _drawn(variable: Any, random: np.random.Generator, least: int) -> Any:
+def _drawn(variable: Any, random: np.random.Generator, least: int, end: int) -> Any:
     shape, dtype = getattr(variable.aval, "shape", None), _dtype(variable)
     if shape is None or not all(type(size) is int for size in shape):
         raise Skip("dynamic sizes")
@@ -78,7 +78,7 @@ def _drawn(variable: Any, random: np.random.Generator, least: int) -> Any:
         case "b":
             return random.integers(0, 2, shape).astype(bool)
         case "i" | "u":
-            return random.integers(least, least + 3, shape).astype(dtype)
+            return random.integers(least, end, shape).astype(dtype)
         case "c":
             return _complex(random, shape).astype(dtype)
         case "f" | "V":
