@@ -13,6 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from jax.extend.core import ClosedJaxpr
+
 
 @dataclass(frozen=True)
 class Equations:
@@ -33,6 +35,8 @@ class Rewriting:
     """Inputs whose values the rewriting was told."""
     related: Mapping[Any, tuple[Any, bool]] = field(default_factory=dict[Any, tuple[Any, bool]])
     """Inputs that are equal to another one, or, if so it says, to its opposite."""
+    tolerance: float = 0.0
+    """How far each gate may be from the one that it was, where a pass approximates."""
     wires: int | None = None
     """How many the circuit has of the user's, if known; passes add some in |0> after these."""
 
@@ -76,3 +80,14 @@ def tell(rewriting: Rewriting | Table) -> None:
     """Say what has been rewritten."""
     if _Watched.watcher is not None:
         _Watched.watcher(rewriting)
+
+
+def tell_of_bodies(name: str, before: ClosedJaxpr, after: ClosedJaxpr, **about: Any) -> None:
+    """The same of a jaxpr in the place of another; `about` are fields of the rewriting."""
+    if not is_watched():
+        return
+    known = {**about.pop("known", {})}
+    for each in (before, after):
+        known.update(zip(each.jaxpr.constvars, each.consts, strict=True))
+    parts = [Equations(each.jaxpr.eqns, each.jaxpr.outvars) for each in (before, after)]
+    tell(Rewriting(name, *parts, known, **about))

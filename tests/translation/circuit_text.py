@@ -41,6 +41,11 @@ def known_wires(side: Equations) -> int:
     return most
 
 
+def number_of_gates(side: Equations) -> int:
+    """How many there are, those of loops once."""
+    return sum(each.primitive.name == "gate" for each in _all_of(side.equations))
+
+
 def _all_of(equations: Any) -> Iterator[Any]:
     for equation in equations:
         yield equation

@@ -5,6 +5,7 @@ of ours that has no rule (`rules`), a callback, and sizes that are not known, ca
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -144,14 +145,13 @@ def evaluated(equation: Any, operands: list[Any]) -> Sequence[Any]:
     """What a classical equation gives."""
     name, params = equation.primitive.name, equation.params
     if "callback" in name or "debug" in name:
-        raise Skip("callback")
+        return _called(params.get("callback"), operands)
     for variable in equation.outvars:
         shape = getattr(variable.aval, "shape", ())
         if not all(type(size) is int for size in shape):
             raise Skip("dynamic sizes")
     if name in FUNCTIONS:
-        with np.errstate(all="ignore"):
-            found = FUNCTIONS[name](*operands, **params)
+        found = FUNCTIONS[name](*operands, **params)
         results = found if equation.primitive.multiple_results else [found]
         return [
             np.asarray(result, variable.aval.dtype)
@@ -160,6 +160,16 @@ def evaluated(equation: Any, operands: list[Any]) -> Sequence[Any]:
     if equation.primitive.__module__.startswith("diastase"):
         raise Skip(f"primitive {name}")
     return _by_jax(equation, operands)
+
+
+def _called(callback: Any, operands: list[Any]) -> Sequence[Any]:
+    """What the product's own function gives; what users' functions do is not done again."""
+    inner = function = getattr(callback, "callback_func", None)
+    while isinstance(inner, partial):
+        inner = inner.func
+    if function is None or not inner.__module__.startswith("diastase.quantum.passes"):
+        raise Skip("callback")
+    return list(function(*operands))
 
 
 def _by_jax(equation: Any, operands: list[Any]) -> Sequence[Any]:

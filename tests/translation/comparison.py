@@ -10,22 +10,25 @@ measure zero only, so one random input is as good as many; there are two where i
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
 import numpy as np
 
 from diastase_mlir.rewritings import Equations, Rewriting
-from translation.circuit_text import difference_of
+from translation.circuit_text import difference_of, number_of_gates
 from translation.classical import Skip
 from translation.inputs import INTEGERS, drawn_inputs, inputs_of, is_whole
 from translation.registers import Register, WireError
 from translation.rules import RULES
 from translation.runs import NoRun, Run, Start, TooManyRuns, all_runs, released
 
-TOLERANCE = 1e-8
+_ONCE_MORE = 4
+"""How often a gate in a loop may be applied, where each is off by the tolerance of a rewriting."""
 _SAMPLES = 6
+_OF_RESULTS = 100
+"""Results may be off by so many times the tolerance: they are of states that are normalised."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,7 @@ class Claim:
     """The global phase, too."""
     state: bool = True
     """The final state; else only what is measured."""
+    tolerance: float = 1e-8
 
 
 CLAIMS: Mapping[str, Claim] = {
@@ -58,6 +62,9 @@ class TranslationError(AssertionError):
 def compare(rewriting: Rewriting, seed: int = 0) -> None:
     """Raise `TranslationError` where the two sides differ, `Skip` where they cannot be run."""
     claim = CLAIMS.get(rewriting.name, Claim())
+    if rewriting.tolerance:
+        gates = _ONCE_MORE * number_of_gates(rewriting.before)
+        claim = replace(claim, tolerance=rewriting.tolerance * gates)
     inputs = inputs_of(rewriting.before, rewriting.after)
     decided = any(map(is_whole, inputs))
     wanted, checked = (2 if decided else 1), 0
@@ -131,13 +138,13 @@ class _Side:
         groups: list[Group] = []
         for _, (results, states) in all_runs(self.run):
             own = [released(state, self.start) for state in states]
-            equal = (g for g in groups if _far(g.results, results) <= TOLERANCE)
+            equal = (g for g in groups if _far(g.results, results) <= self.claim.tolerance)
             group = next(equal, None)
             if group is None:
                 groups.append(Group(results, [own]))
             else:
                 group.runs.append(own)
-        return groups
+        return [group for group in groups if not group.weight() <= self.claim.tolerance]
 
     def run(
         self, script: Sequence[int], random: np.random.Generator | None = None
@@ -179,15 +186,23 @@ def _difference(before: Sequence[Group], after: Sequence[Group], claim: Claim) -
     for group in before:
         found = min(left, key=lambda other: _far(group.results, other.results), default=None)
         far = np.inf if found is None else _far(group.results, found.results)
-        if found is None or far > 100 * TOLERANCE:
+        if found is None or far > _OF_RESULTS * claim.tolerance:
             return f"results differ by {far:.3g}"
         left.remove(found)
-        off = abs(group.weight() - found.weight())
-        if off > TOLERANCE:
+        if exceeds(off := abs(group.weight() - found.weight()), claim.tolerance):
             return f"probabilities of the same results differ by {off:.3g}"
-        if claim.state and (off := _states_differ(group, found, claim.phase)) > TOLERANCE:
+        if claim.state and exceeds(
+            off := _states_differ(group, found, claim.phase), claim.tolerance
+        ):
             return f"states differ by {off:.3g}"
     return f"there are {len(left)} more results" if left else None
+
+
+def exceeds(off: float, tolerance: float) -> bool:
+    """Whether a difference is more than rounding; of infinite angles there is nothing to say."""
+    if np.isnan(off):
+        raise Skip("not a number")
+    return off > tolerance
 
 
 def _states_differ(one: Group, other: Group, phase: bool) -> float:
@@ -223,11 +238,13 @@ def _difference_of_samples(before: Sequence[Group], after: _Side, seed: int) -> 
         except NoRun:
             continue
         own = [released(state, after.start) for state in states]
-        equal = [group for group in before if _far(group.results, results) <= 100 * TOLERANCE]
+        most = _OF_RESULTS * after.claim.tolerance
+        equal = [group for group in before if _far(group.results, results) <= most]
         if not equal:
             return "results of one run are those of no run before"
         runs = [run for group in equal for run in group.runs]
-        if after.claim.state and min(_far_normalised(run, own) for run in runs) > TOLERANCE:
+        off = min(_far_normalised(run, own) for run in runs)
+        if after.claim.state and exceeds(off, after.claim.tolerance):
             return "the state of one run is that of no run before"
     return None
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from diastase_mlir.rewritings import Table
 from translation.classical import Skip
-from translation.comparison import TOLERANCE, TranslationError
+from translation.comparison import Claim, TranslationError, exceeds
 from translation.registers import Register, gate_matrix, random_state
 from translation.runs import MOST_STEPS, MOST_WIRES
 
@@ -35,8 +35,7 @@ def compare_table(table: Table, seed: int = 0) -> None:
     one = other = random_state(random, wires, mixed=False)
     for number, (gate, line) in enumerate(zip(gates, lines, strict=True)):
         one, other = _apply(one, gate), _apply(other, line)
-        off = float(np.max(np.abs(one.state - other.state)))
-        if off > TOLERANCE:
+        if exceeds(off := float(np.max(np.abs(one.state - other.state))), Claim.tolerance):
             text = table.lines[number]
             raise TranslationError(
                 f"table: states differ by {off:.3g} after line {number}\n-{gate}\n+{text}"

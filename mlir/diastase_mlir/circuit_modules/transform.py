@@ -34,7 +34,7 @@ from diastase_mlir.options import CompileOptions, failure_folder, file_name, wor
 from diastase_mlir.passes.circuits.circuit import BIT, Circuit
 from diastase_mlir.passes.circuits.forwarding import forward_qubits, tidy
 from diastase_mlir.passes.circuits.registry import PASSES, PassCall
-from diastase_mlir.rewritings import Equations, Rewriting, is_watched, tell
+from diastase_mlir.rewritings import is_watched, tell_of_bodies
 
 STAGE = "transform-circuits"
 """What errors and reproducers call all of this."""
@@ -116,6 +116,7 @@ class _Told:
     def __init__(self, body: TracedBody) -> None:
         self._body = body
         self._last = body.jaxpr
+        self._wires = _wires_of(body.jaxpr)
 
     def of(self, step: str, module: ir.Module, origin: Origin) -> None:
         """The circuit as it is now, after a step."""
@@ -125,13 +126,9 @@ class _Told:
 
     def of_jaxpr(self, step: str, now: ClosedJaxpr) -> None:
         """The same, as it has been read."""
-        if not is_watched():
-            return
         before, self._last = self._last, now
-        constants = dict(zip(before.jaxpr.constvars, before.consts, strict=True))
-        parts = [Equations(each.jaxpr.eqns, each.jaxpr.outvars) for each in (before, now)]
-        known = {**self._body.known, **constants}
-        tell(Rewriting(step, *parts, known, self._body.related, _wires_of(self._body.jaxpr)))
+        body = self._body
+        tell_of_bodies(step, before, now, known=body.known, related=body.related, wires=self._wires)
 
 
 def _wires_of(closed: ClosedJaxpr) -> int | None:
