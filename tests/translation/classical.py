@@ -70,6 +70,40 @@ def _selected(which: Any, *cases: Any) -> Any:
     return np.choose(np.broadcast_to(which, cases[0].shape).astype(int), cases)
 
 
+def _gather(
+    x: Any, indices: Any, *, dimension_numbers: Any, slice_sizes: Any, mode: Any = None,
+    fill_value: Any = None, **_: Any,
+) -> Any:  # fmt: skip
+    """A window for each index vector, by XLA's definition."""
+    numbers = dimension_numbers
+    batch, limits = indices.shape[:-1], np.subtract(x.shape, slice_sizes)
+    gone = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)
+    kept = [size for axis, size in enumerate(slice_sizes) if axis not in gone]
+    found = np.empty((*batch, *kept), x.dtype)
+    for place in np.ndindex(*batch):
+        start = np.zeros(x.ndim, np.int64)
+        start[list(numbers.start_index_map)] = indices[place]
+        for axis, of in zip(
+            numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True
+        ):
+            start[axis] = place[of]
+        inside = bool(np.all((start >= 0) & (start <= limits)))
+        if not inside and "FILL" in str(mode).upper():
+            found[place] = _missing(x.dtype) if fill_value is None else fill_value
+            continue
+        start = np.clip(start, 0, limits)
+        window = tuple(slice(s, s + size) for s, size in zip(start, slice_sizes, strict=True))
+        found[place] = x[window].squeeze(gone)
+    return np.moveaxis(found, range(len(batch), found.ndim), numbers.offset_dims)
+
+
+def _missing(dtype: Any) -> Any:
+    """What is outside of an array."""
+    if np.issubdtype(dtype, np.inexact):
+        return np.nan
+    return np.iinfo(dtype).min if np.issubdtype(dtype, np.signedinteger) else True
+
+
 def _product(x: Any, y: Any, *, dimension_numbers: Any, **_: Any) -> Any:
     (contracted, _also), (batch, batch_of_y) = dimension_numbers
     names = iter(range(52))
@@ -123,7 +157,7 @@ FUNCTIONS: Mapping[str, Function] = {
     "optimization_barrier": _plain(lambda *x: list(x)),
     "convert_element_type": _converted, "broadcast_in_dim": _broadcast, "slice": _slice,
     "dynamic_slice": _dynamic_slice, "dynamic_update_slice": _plain(_dynamic_update),
-    "select_n": _plain(_selected), "dot_general": _product, "iota": _iota,
+    "select_n": _plain(_selected), "gather": _gather, "dot_general": _product, "iota": _iota,
     "reshape": lambda x, *, new_sizes, **_: x.reshape(new_sizes),
     "squeeze": lambda x, *, dimensions: x.squeeze(tuple(dimensions)),
     "expand_dims": lambda x, *, dimensions: np.expand_dims(x, tuple(dimensions)),
