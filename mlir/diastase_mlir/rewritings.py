@@ -89,5 +89,5 @@ def tell_of_bodies(name: str, before: ClosedJaxpr, after: ClosedJaxpr, **about: 
     known = {**about.pop("known", {})}
     for each in (before, after):
         known.update(zip(each.jaxpr.constvars, each.consts, strict=True))
-    parts = [Equations(each.jaxpr.eqns, each.jaxpr.outvars) for each in (before, after)]
-    tell(Rewriting(name, *parts, known, **about))
+    one, other = (Equations(each.jaxpr.eqns, each.jaxpr.outvars) for each in (before, after))
+    tell(Rewriting(name, one, other, known, **about))
