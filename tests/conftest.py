@@ -18,6 +18,7 @@ from diastase_runtime import Executable, load
 from diastase_runtime.abi import ENTRY_FUNCTION, ArrayType, library_symbol
 from diastase_runtime.libraries import thread_pool
 from diastase_runtime.process_limits import number_of_threads
+from translation import session
 
 settings.begin()
 
@@ -27,8 +28,9 @@ engine.has_python = lambda: False
 
 
 def pytest_configure(config):
-    """Nothing is left out of what is asked for by name."""
+    """Nothing is left out of what is asked for by name; rewritings of circuits are checked."""
     sampled.begin(asked_for_all=config.args_source is pytest.Config.ArgsSource.ARGS)
+    session.begin(config)
 
 
 def pytest_collection_modifyitems(config, items):
