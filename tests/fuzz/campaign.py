@@ -14,7 +14,6 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from diastase import CompileError
 from diastase_mlir import FailedPassError
-from fuzz import translation as translation  # registers its oracle
 from fuzz.corpus import finding
 from fuzz.judging import Unstable
 from fuzz.oracles import ORACLES

@@ -1,6 +1,17 @@
 """What must hold of a random program, by name: as by others, and as said differently."""
 
 from fuzz.judging import ORACLES
-from fuzz.oracles import circuits, compilation, derivatives, measurements, peers, programs
+from fuzz.oracles import (
+    circuits,
+    compilation,
+    derivatives,
+    measurements,
+    peers,
+    programs,
+    translation,
+)
 
-__all__ = ["ORACLES", "circuits", "compilation", "derivatives", "measurements", "peers", "programs"]
+REGISTERED = (circuits, compilation, derivatives, measurements, peers, programs, translation)
+"""Whose checks are in the table."""
+
+__all__ = ["ORACLES", "REGISTERED"]

@@ -6,13 +6,12 @@ it was before, as a channel, so that what nobody measures counts, too.
 
 from hypothesis import strategies as st
 
-import diastase
 from diastase import qjit
 from diastase.quantum.passes.table import PASSES
 from fuzz import grammar
 from fuzz.gates import MEASUREMENTS
-from fuzz.oracles import SEED, oracle
-from fuzz.programs import Style, qnode, random_state
+from fuzz.judging import SEED, oracle
+from fuzz.programs import Style, qnode, random_state, with_passes
 from translation.validation import validating
 
 OF_CIRCUITS = sorted(
@@ -27,12 +26,7 @@ OF_CIRCUITS = sorted(
     names=st.lists(st.sampled_from(OF_CIRCUITS), min_size=1, max_size=3),
 )
 def translation(gates, measured, seed, names):
-    def transformed(circuit):
-        for name in names:
-            circuit = diastase.passes.apply_pass(name)(circuit)
-        return circuit
-
     state = random_state(seed)
-    circuit = qnode(gates, measured, Style(transform=transformed))
+    circuit = qnode(gates, measured, Style(transform=lambda circuit: with_passes(circuit, names)))
     with validating():
         qjit(lambda s: circuit(s.v, s.k - s.k)).trace(state).lower()
