@@ -12,6 +12,7 @@ work on the same arrays, ends the process.
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 from diastase_mlir.bindings import arith, ir
@@ -53,11 +54,14 @@ def failed_checks(module: ir.Module) -> None:
         with ir.InsertionPoint(assertion), assertion.location:
             yes = arith.constant(integer_type(1), 1)
             fails = arith.xori(assertion.operands[0], yes)
-            address = messages.address(_message(assertion))
-            when(SCOPE, fails, lambda: call(failed, [address]) and None)  # noqa: B023
+            when(SCOPE, fails, partial(_fail, failed, messages.address(_message(assertion))))
         assertion.erase()
     kind = ir.FunctionType.get([pointer_type()], [])
     declare(module, dict.fromkeys((CHECK_FAILED_FUNCTION, CHECK_FAILED_ON_THREAD_FUNCTION), kind))
+
+
+def _fail(function: str, message: ir.Value) -> None:
+    call(function, [message])
 
 
 def _message(assertion: Any) -> str:
