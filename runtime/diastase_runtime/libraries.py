@@ -7,7 +7,6 @@ the process lives.
 import ctypes
 import importlib
 import os
-import shutil
 import tempfile
 from collections.abc import Callable
 from dataclasses import replace
@@ -22,6 +21,7 @@ from diastase_runtime.abi import (
     CallContext,
     Import,
     ImportedLibrary,
+    is_as_named,
     library_symbol,
 )
 from diastase_runtime.errors import InternalError, LibraryLoadError
@@ -46,15 +46,24 @@ def open_library(path: Path, *, unique: bool) -> ctypes.CDLL:
 
     The dynamic linker gives the same library twice for the same file; two programs whose code is
     equal but whose callbacks differ would then share one import table.
+
+    What was found in the cache is looked at again: that may be long ago, and the dynamic linker
+    would run other code, or none where a file was cut.
     """
     try:
-        if not unique:
-            return ctypes.CDLL(str(path))
-        with tempfile.TemporaryDirectory(prefix="diastase-") as directory:
-            copy = shutil.copyfile(path, Path(directory, path.name))
-            return ctypes.CDLL(str(copy))
+        content = path.read_bytes()
+        if is_as_named(path.name, content):
+            return _opened_copy(path.name, content) if unique else ctypes.CDLL(str(path))
     except OSError as error:
         raise LibraryLoadError(library=path, reason=str(error)) from None
+    raise LibraryLoadError(library=path, reason="its contents have changed since it was compiled")
+
+
+def _opened_copy(name: str, content: bytes) -> ctypes.CDLL:
+    with tempfile.TemporaryDirectory(prefix="diastase-") as directory:
+        copy = Path(directory, name)
+        copy.write_bytes(content)
+        return ctypes.CDLL(str(copy))
 
 
 _better: dict[Path, Path] = {}
