@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-training demo-noise test test-all canary fuzz check format lint types imports bench bench-classical bench-compare docs sizes clean
+.PHONY: help demo demo-training demo-noise test test-all canary fuzz faults check format lint types imports bench bench-classical bench-compare docs sizes clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -41,6 +41,9 @@ SECONDS ?= 600
 
 fuzz: $(VENV)/.installed-test ## look for wrong answers for SECONDS=600; ONLY="mapped split" for some oracles
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS) --workers $(WORKERS) $(if $(ONLY),--only $(ONLY))
+
+faults: $(VENV)/.installed-test ## what fails in turn: files, memory, dlopen, linkers, clocks; ONLY="words" for some
+	PYTHONPATH=tests $(BIN)/python -m faults $(if $(ONLY),--only "$(ONLY)",--write)
 
 canary: $(VENV)/.installed-test ## the suite with the newest JAX, PennyLane and Python: what breaks
 	$(BIN)/python tests/canary.py

@@ -223,10 +223,10 @@ PROCESSES = [
 
 PLACES = [*FILES, *MEMORY_AND_MORE, *LINKER, *LIMITS, *CLOCKS, *CHANGES, *PROCESSES]
 QUICK = [
-    _each("some calls for files: the disk is full", "arrays", "files", "ENOSPC", step=16),
+    _each("some calls for files: the disk is full", "arrays", "files", "ENOSPC", step=22),
     _each("compiled code: no memory", "arrays", "memory", "ENOMEM", accepted=MEMORY),
     Place(
-        "kill -9 at a few random moments", ("arrays",), partial(killed, rounds=1, kills=4), KILLED
+        "kill -9 at a few random moments", ("arrays",), partial(killed, rounds=1, kills=3), KILLED
     ),
 ]
 """What the suite runs."""

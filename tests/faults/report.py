@@ -87,13 +87,17 @@ def as_text(lines: Sequence[Line]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="faults", description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--only", default="", metavar="WORDS", help="places whose name has them")
+    parser.add_argument("--only", nargs="*", metavar="WORDS", help="places whose name has some")
     parser.add_argument("--quick", action="store_true", help="what the suite runs")
     parser.add_argument("--write", action="store_true", help=f"into {RESULTS.name}")
     given = parser.parse_args()
     jax.config.update("jax_enable_x64", True)
     engine.has_python = lambda: False  # the whole engine is there, and nothing is built behind
-    places = [place for place in (QUICK if given.quick else PLACES) if given.only in place.name]
+    places = [
+        place
+        for place in (QUICK if given.quick else PLACES)
+        if given.only is None or any(words in place.name for words in given.only)
+    ]
     lines = report(places, Laboratory(given.folder))
     if given.write:
         RESULTS.write_text(as_text(lines))
