@@ -12,8 +12,8 @@ Whoever wants to show what is being done watches a thread that compiles, whose s
         ...                                 # another thread reads activity.step
 
 The trap: a process may end before. Python ends threads where they take its lock again, which aborts
-within MLIR's bindings, so the process waits for MLIR's current step; and C's `exit` destroys what
-LLVM still uses, so `exit` is left before that.
+within MLIR's bindings, so the process waits for MLIR's current step, and for a linker, which is
+ended at once; and C's `exit` destroys what LLVM still uses, so `exit` is left before that.
 """
 
 import atexit

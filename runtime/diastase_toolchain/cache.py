@@ -184,7 +184,7 @@ class ProgramCache:
         try:
             return self._read(record)
         except FileNotFoundError:
-            if not record.exists():
+            if not os.path.exists(record):  # `Path.exists` may raise
                 return None
             fault = "corrupted"
         except trusted_files.UntrustedError as error:

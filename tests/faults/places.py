@@ -15,8 +15,8 @@ from faults.injector import ALWAYS, Fault
 from faults.laboratory import Laboratory
 from faults.processes import at_once, killed
 
-BUILDS = ("LinkError", "UnsafeCacheDirectoryError")
-"""What is said where a library cannot be made."""
+BUILDS = ("LinkError", "UnsafeCacheDirectoryError", "LibraryLoadError")
+"""What is said where a library cannot be made, or read afterwards."""
 LOADS = ("LibraryLoadError",)
 MEMORY = ("OutOfMemoryError",)
 KILLED = ("signal 9", "no answer")
@@ -82,7 +82,7 @@ FILES = [
         "files",
         "ENOSPC",
         known=False,
-        accepted=BUILDS + LOADS,
+        accepted=BUILDS,
         step=3,
     ),
 ]
@@ -158,7 +158,7 @@ LIMITS = [
         _one(
             f"{more} more open files",
             by.limit(resource.RLIMIT_NOFILE, lambda more=more: by.open_files() + more),
-            (*BUILDS, *LOADS),
+            BUILDS,
         )
         for more in range(0, 12, 2)
     ),

@@ -99,6 +99,25 @@ def test_a_missing_library_is_compiled_anew(mlir_program, directory):
         assert not compile_it(lowered).from_cache
 
 
+def test_an_entry_that_cannot_be_asked_for_is_compiled_anew(mlir_program, directory, monkeypatch):
+    """Neither read nor looked at: an error of the disk is no error of the program."""
+    lowered = mlir_program(TIMES_TWO, *TYPES)
+    compile_it(lowered)
+    stat = os.stat
+
+    def fail(path, **options):
+        if str(path).endswith(".json") and str(directory) in str(path):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return stat(path, **options)
+
+    def gone(path):
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(os, "stat", fail)
+    monkeypatch.setattr(trusted_files, "read", gone)
+    assert not compile_it(lowered).from_cache
+
+
 @pytest.mark.parametrize("path", ["{0}", "../programs/{1}", "..", "other/{1}"])
 def test_an_entry_leads_to_a_library_beside_it_only(mlir_program, directory, path):
     """With the right checksum of a library that is elsewhere, or is named as if it were."""

@@ -92,9 +92,9 @@ class _Engine:
 
     def _forget_what_is_gone(self) -> None:
         """Somebody may have emptied the cache."""
-        if self._whole is not None and not self._whole.library.exists():
+        if self._whole is not None and not os.path.exists(self._whole.library):
             self._whole = None
-        if self._parts and not self._parts[-1].library.exists():
+        if self._parts and not os.path.exists(self._parts[-1].library):
             self._functions = frozenset()
 
     def tell(self, listener: Listener) -> None:
@@ -209,7 +209,7 @@ class _Others:
         """Where a library is, the same for all threads."""
         with self._lock:
             known = self._libraries.get(name)
-            if known is None or not known.library.exists():  # somebody has emptied the cache
+            if known is None or not os.path.exists(known.library):  # somebody has emptied the cache
                 self._libraries[name] = library(name, _FOLDERS.get(name, name))
             return self._libraries[name].library
 
