@@ -28,8 +28,8 @@ from diastase_runtime.errors import DiastaseError
 from diastase_toolchain.cache import ProgramCache
 from faults.programs import Program
 
-PATIENCE = 120.0
-"""Seconds for a process that does not hang."""
+PATIENCE = 600.0
+"""Seconds for a process that does not hang: it may have to build an engine on a loaded machine."""
 
 _OF_A_PROGRAM = re.compile("[0-9a-f]{40}")
 
