@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-training demo-noise test test-all canary fuzz mutants check format lint types imports bench bench-classical bench-compare docs sizes clean check-memory
+.PHONY: help demo demo-training demo-noise test test-all canary fuzz mutants check format lint types imports bench bench-classical bench-compare docs sizes clean check-memory faults
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -55,6 +55,8 @@ check-memory: $(VENV)/.installed-test ## the engine, and programs for SECONDS=60
 	$(CACHE) $(CHECKED) threads -m pytest --numprocesses 0 --quiet $(addprefix tests/engine/,$(THREADS))
 	$(CACHE) PYTHONPATH=tests $(CHECKED) address -m fuzz --seconds $(SECONDS) --workers $(WORKERS)
 	$(CACHE) DIASTASE_TARGET_CPU=x86-64-v3 $(BIN)/python tests/under_valgrind.py
+faults: $(VENV)/.installed-test ## what fails in turn: files, memory, dlopen, linkers, clocks; ONLY="words" for some
+	PYTHONPATH=tests $(BIN)/python -m faults $(if $(ONLY),--only "$(ONLY)",--write)
 
 canary: $(VENV)/.installed-test ## the suite with the newest JAX, PennyLane and Python: what breaks
 	$(BIN)/python tests/canary.py

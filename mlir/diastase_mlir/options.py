@@ -1,7 +1,8 @@
 """What one compilation is asked for, the folders into which it writes, and what it gives."""
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -46,14 +47,24 @@ def workspace(name: str, options: CompileOptions) -> Path:
     return directory
 
 
-def failure_folder(name: str, options: CompileOptions) -> Path:
-    """Make the folder for a reproducer: the one where IR is kept, if any is, else a temporary one.
+def write_failure(
+    name: str, options: CompileOptions, file: str, content: Callable[[Path], bytes]
+) -> Path:
+    """Write a reproducer, and return where: nowhere, on a full disk, as the error matters more.
 
-    Nobody asked for a folder in the working directory: the error says where the file is.
+    Into the folder where IR is kept, if any is, else a temporary one: nobody asked for a folder in
+    the working directory, and the error says where the file is.
     """
-    if options.workspace is not None or options.keep_intermediate != "none":
-        return workspace(name, options)
-    return temporary_folder(f"diastase-{file_name(name)}-")
+    try:
+        if options.workspace is not None or options.keep_intermediate != "none":
+            folder = workspace(name, options)
+        else:
+            folder = temporary_folder(f"diastase-{file_name(name)}-")
+        path = folder / file
+        path.write_bytes(content(path))
+    except OSError:
+        return Path(os.devnull)
+    return path
 
 
 @dataclass(frozen=True)

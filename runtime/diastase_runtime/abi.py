@@ -19,7 +19,9 @@ the call.
 
 import ctypes
 import enum
+import hashlib
 import json
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -85,6 +87,24 @@ small state vectors side by side in the lanes of vectors."""
 
 ON_THE_POOL: tuple[ImportedLibrary, ...] = (*ENGINES, "fourier", "sorting")
 """Libraries that run their loops on the thread pool, of which they are told (`use_threads`)."""
+
+
+def library_file(key: str, content: bytes) -> str:
+    """Name of a library's file in the cache, which says what is in it."""
+    return f"{key}-{_checksum(content)}.so"
+
+
+def is_as_named(file: str, content: bytes) -> bool:
+    """Whether a file has the contents that its name tells, if it tells any."""
+    named = _NAMED.search(file)
+    return named is None or named[1] == _checksum(content)
+
+
+_NAMED = re.compile(r"-([0-9a-f]{16})\.so$")
+
+
+def _checksum(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def import_symbol(library: ImportedLibrary, name: str) -> str:

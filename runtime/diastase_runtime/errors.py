@@ -133,8 +133,8 @@ class ArgumentTypeError(DiastaseError, TypeError):
 class LibraryLoadError(DiastaseError, OSError):
     """The dynamic linker refused a compiled library.
 
-    It was made for another computer, or was removed meanwhile. Compile the program again; where
-    the library lies in the cache, `DIASTASE_CACHE=0` compiles without it.
+    It was made for another computer, or was removed or changed meanwhile. Compile the program
+    again; where the library lies in the cache, `DIASTASE_CACHE=0` compiles without it.
     """
 
     title: ClassVar[str] = "Cannot load a compiled program"

@@ -21,6 +21,7 @@ from diastase_runtime.abi import (
     CallContext,
     Import,
     ImportedLibrary,
+    is_as_named,
     library_symbol,
 )
 from diastase_runtime.errors import InternalError, LibraryLoadError
@@ -46,18 +47,27 @@ def open_library(path: Path, *, unique: bool) -> ctypes.CDLL:
 
     The dynamic linker gives the same library twice for the same file; two programs whose code is
     equal but whose callbacks differ would then share one import table.
+
+    What was found in the cache is looked at again: that may be long ago, and the dynamic linker
+    would run other code, or none where a file was cut.
     """
     try:
-        if not unique:
-            return ctypes.CDLL(str(path))
-        directory = temporary_folder("diastase-")
-        try:
-            copy = shutil.copyfile(path, directory / path.name)
-            return ctypes.CDLL(str(copy))
-        finally:
-            shutil.rmtree(directory, ignore_errors=True)
+        content = path.read_bytes()
+        if is_as_named(path.name, content):
+            return _opened_copy(path.name, content) if unique else ctypes.CDLL(str(path))
     except OSError as error:
         raise LibraryLoadError(library=path, reason=str(error)) from None
+    raise LibraryLoadError(library=path, reason="its contents have changed since it was compiled")
+
+
+def _opened_copy(name: str, content: bytes) -> ctypes.CDLL:
+    directory = temporary_folder("diastase-")
+    try:
+        copy = directory / name
+        copy.write_bytes(content)
+        return ctypes.CDLL(str(copy))
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 _better: dict[Path, Path] = {}

@@ -20,6 +20,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import sys
 import tempfile
 import time
@@ -33,11 +34,17 @@ from pathlib import Path
 from uuid import uuid4
 
 from diastase_runtime import abi, gate_table, trusted_files
-from diastase_runtime.abi import ABI_VERSION, Artifact
+from diastase_runtime.abi import ABI_VERSION, ON_THE_POOL, Artifact, library_file
 from diastase_toolchain.checked.switch import checks
 from diastase_toolchain.errors import CacheWarning, LinkError, UnsafeCacheDirectoryError
 from diastase_toolchain.processor import HostProcessor, known_processor, llvmlite_version
-from diastase_toolchain.source_hash import folders_of, hash_of_files, last_change, python_files
+from diastase_toolchain.source_hash import (
+    UNFINISHED,
+    folders_of,
+    hash_of_files,
+    last_change,
+    python_files,
+)
 
 _IMPORTED = time.time() - 0.5
 """Before this process began to import the compiler, also by the clock of the file system."""
@@ -121,9 +128,9 @@ def _warn_of_going_without(reason: str) -> None:
 def toolchain_version() -> str:
     """What machine code depends on besides the program: our sources, LLVM, and the processor."""
     # While the compiler is being worked on, its version says nothing.
-    sources = hash_of_sources(_own_sources())
-    if have_changed():
-        sources = uuid4().hex  # what is there now is not what this process has imported
+    sources = uuid4().hex  # where what is there now is not what this process has imported
+    if not have_changed():
+        sources = hash_of_sources(_own_sources())
     versions = [llvmlite_version(), f"ABI {ABI_VERSION}", str(host_processor()), checks()]
     return "\n".join([*versions, sources])
 
@@ -152,7 +159,11 @@ def have_changed(*, since_import: bool = True) -> bool:
     modules = len(sys.modules)
     if since_import and modules == _unchanged_with[0]:
         return False
-    if last_change(_own_sources()) > _IMPORTED:
+    try:
+        changed = last_change(_own_sources()) > _IMPORTED
+    except OSError:  # a new version is being put in the place of ours
+        changed = True
+    if changed:
         return True
     _unchanged_with[0] = modules
     return False
@@ -187,7 +198,7 @@ class ProgramCache:
         try:
             return self._read(record)
         except FileNotFoundError:
-            if not record.exists():
+            if not os.path.exists(record):  # `Path.exists` may raise
                 return None
             fault = "corrupted"
         except trusted_files.UntrustedError as error:
@@ -230,7 +241,7 @@ class ProgramCache:
             build(built)
             built.chmod(trusted_files.OWN_LIBRARY)
             content = built.read_bytes()
-            library = self.directory / f"{key}-{hashlib.sha256(content).hexdigest()[:16]}.so"
+            library = self.directory / library_file(key, content)
             record = self._record(Path(scratch), replace(artifact, library=library), content)
             built.replace(library)
             record.replace(self.directory / f"{key}.json")
@@ -247,28 +258,21 @@ class ProgramCache:
                 record.replace(self.directory / f"{key}.json")
 
     def _scratch(self) -> "tempfile.TemporaryDirectory[str]":
-        """Make a folder in which to build; remove those of processes that were killed."""
+        """Make a folder in which to build; remove what killed processes have left."""
         folder = self.directory / "building"
         trusted_files.make_folder(folder)
-        for entry in os.scandir(folder):
+        for path in (*folder.iterdir(), *self.directory.parent.glob(f"{UNFINISHED}*")):
             with suppress(OSError):
-                if entry.stat(follow_symlinks=False).st_mtime < time.time() - _ABANDONED:
-                    shutil.rmtree(entry.path)
+                status = path.lstat()
+                if status.st_mtime < time.time() - _ABANDONED:
+                    shutil.rmtree(path) if stat.S_ISDIR(status.st_mode) else path.unlink()
         return tempfile.TemporaryDirectory(dir=folder)
 
     def _record(self, scratch: Path, artifact: Artifact, content: bytes) -> Path:
         """Write what the cache knows of a library, `content`; not where other libraries are."""
         name = Path(artifact.library.name)
-        alone = replace(
-            artifact,
-            library=name,
-            engine=None,
-            single=None,
-            threads=None,
-            elementary=None,
-            fourier=None,
-        )
-        stored = alone.to_json()
+        others: dict[str, Path | None] = dict.fromkeys((*ON_THE_POOL, "threads", "elementary"))
+        stored = replace(artifact, library=name, **others).to_json()
         record = scratch / "program.json"
         record.touch(trusted_files.OWN_FILE)
         entry = {"artifact": stored, "checksum": _checksum(stored.encode(), content)}
@@ -289,11 +293,14 @@ def private_cache() -> ProgramCache:
 
 def uncached_artifact(artifact: Artifact, build: Callable[[Path], None]) -> Artifact:
     """Build a library that lives as long as the artifact that is returned."""
-    handle, name = tempfile.mkstemp(dir=_private_directory(os.getpid()), suffix=".so")
-    os.close(handle)
-    build(Path(name))
+    try:
+        handle, name = tempfile.mkstemp(dir=_private_directory(os.getpid()), suffix=".so")
+        os.close(handle)
+    except OSError as error:
+        raise LinkError(command="making a temporary file", reason=str(error)) from None
     kept = replace(artifact, library=Path(name))
     weakref.finalize(kept, Path(name).unlink, missing_ok=True).atexit = False
+    build(kept.library)
     return kept
 
 

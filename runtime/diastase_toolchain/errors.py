@@ -27,8 +27,9 @@ class LinkerNotFoundError(CompileError, RuntimeError):
 class LinkError(CompileError, RuntimeError):
     """The system's linker refused the object file, or could not be run.
 
-    The message quotes the command and what it printed. Usual causes: a full disk, or a
-    `DIASTASE_CC` that names something which is not a linker or a C compiler driver.
+    The message quotes the command and what it printed, or says that it did not end, or wrote no
+    whole library. Usual causes: a full disk, or a `DIASTASE_CC` that names something which is not
+    a linker or a C compiler driver.
     """
 
     title: ClassVar[str] = "Linking failed"

@@ -23,6 +23,7 @@ from diastase_runtime.errors import (
     WireOutOfRangeError,
     ZeroStepError,
 )
+from diastase_runtime.libraries import open_library
 from diastase_runtime.memref import data_pointer
 
 ADD_ONE = """(%x: tensor<?xf64>) -> tensor<?xf64> {
@@ -258,6 +259,26 @@ def test_a_library_that_is_gone(mlir_program, tmp_path):
     artifact = Artifact("gone", tmp_path / "gone.so", (), ())
     with pytest.raises(LibraryLoadError, match=r"gone\.so"):
         load(artifact)
+
+
+@pytest.mark.parametrize("change", ["cut", "exchanged", "emptied"])
+@pytest.mark.parametrize("unique", [False, True])
+def test_a_library_that_has_changed_since_it_was_found(
+    mlir_program, tmp_path, monkeypatch, change, unique
+):
+    """The dynamic linker would run other code, or end the process where half of a file is gone."""
+    monkeypatch.setenv("DIASTASE_CACHE_DIR", str(tmp_path / "cache"))
+    lowered = mlir_program(ADD_ONE, "float64[1]", "float64[1]")
+    artifact = compile_module(lowered, CompileOptions()).artifact
+    content = artifact.library.read_bytes()
+    other = {"cut": content[: len(content) // 2], "emptied": b"", "exchanged": content + b"\0"}
+    artifact.library.write_bytes(other[change])
+    with pytest.raises(LibraryLoadError, match="contents have changed"):
+        open_library(artifact.library, unique=unique)
+    with pytest.raises(LibraryLoadError, match="contents have changed"):
+        load(artifact)
+    artifact.library.write_bytes(content)
+    assert load(artifact)([np.ones(2)])[0].tolist() == [2.0, 2.0]
 
 
 def test_artifacts_survive_json(mlir_program):

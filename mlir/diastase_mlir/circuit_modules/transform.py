@@ -30,7 +30,7 @@ from diastase_mlir.dialects import DIALECTS, printed
 from diastase_mlir.emit.bindings import using
 from diastase_mlir.errors import FailedPassError
 from diastase_mlir.jax_compat import eager
-from diastase_mlir.options import CompileOptions, failure_folder, file_name, workspace
+from diastase_mlir.options import CompileOptions, file_name, workspace, write_failure
 from diastase_mlir.passes.circuits.circuit import BIT, Circuit
 from diastase_mlir.passes.circuits.forwarding import forward_qubits, tidy
 from diastase_mlir.passes.circuits.registry import PASSES, PassCall
@@ -206,13 +206,15 @@ def _write_reproducer(
             shown = f"{failed} {json.dumps(dict(call.options))}"
             break
         _run(call, circuits)
-    path = failure_folder(body.name, options) / "reproducer.mlir"
     text = module.operation.get_asm(enable_debug_info=True, print_generic_op_form=True)
-    path.write_text(
-        f"// A pass of diastase failed: {' '.join(reason.split())}\n"
-        f"// rerun: {sys.executable} -m diastase_mlir.driver.reproducer {path}\n"
-        f"// stage: {STAGE}\n"
-        f"// pass: {shown}\n"
-        f"{text}\n"
-    )
-    return path
+
+    def kept(path: Path) -> bytes:
+        return (
+            f"// A pass of diastase failed: {' '.join(reason.split())}\n"
+            f"// rerun: {sys.executable} -m diastase_mlir.driver.reproducer {path}\n"
+            f"// stage: {STAGE}\n"
+            f"// pass: {shown}\n"
+            f"{text}\n"
+        ).encode()
+
+    return write_failure(body.name, options, "reproducer.mlir", kept)
