@@ -1,23 +1,22 @@
 """Load: `python -m soak [--only NAME ...] [--scale 1.0] [--workers 2] [--write]`.
 
 Each scenario runs in a process of its own, with a temporary folder and a cache of its own, so that
-a crash, or a process that hangs, is a finding. `--write` puts the table into `results.md`.
+a crash, or a process that hangs, is a finding. `--write` puts the rows into `results.md`; those of
+scenarios that were not run stay as they are.
 """
 
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from soak.all_scenarios import SCENARIOS
-from soak.report import Outcome, table
+from soak.report import Outcome, merged, table
 
 RESULTS = Path(__file__).with_name("results.md")
 PATIENCE = 3 * 3600.0
@@ -38,7 +37,8 @@ def run(name: str, scale: float) -> Outcome:
     found = SCENARIOS[name]
     calls = max(found.least, round(found.calls * scale))
     with tempfile.TemporaryDirectory(prefix="soak-") as folder:
-        environment = {**os.environ, "TMPDIR": f"{folder}/temporary"}
+        path = os.pathsep.join(filter(None, sys.path))
+        environment = {**os.environ, "TMPDIR": f"{folder}/temporary", "PYTHONPATH": path}
         environment.setdefault("DIASTASE_CACHE_DIR", f"{folder}/cache")
         Path(environment["TMPDIR"]).mkdir()
         command = [sys.executable, "-m", "soak.worker", name, str(calls)]
@@ -59,18 +59,19 @@ def main(given: Sequence[str]) -> int:
     names = [
         name for name in SCENARIOS if not asked.only or any(part in name for part in asked.only)
     ]
-    outcomes = []
     with ThreadPoolExecutor(asked.workers) as pool:
-        for outcome in pool.map(partial(run, scale=asked.scale), names):
-            outcomes.append(outcome)
+        running = [pool.submit(run, name, asked.scale) for name in names]
+        for ended in as_completed(running):
+            outcome = ended.result()
             print(outcome.line(), flush=True)
             if outcome.failure:
                 print(outcome.errors[-3000:], file=sys.stderr, flush=True)
-    text = table(outcomes, asked.scale, f"Python {platform.python_version()}, {os.cpu_count()} processors")
-    print(f"\n{text}")
+    outcomes = [ended.result() for ended in running]
+    text = table(outcomes)
+    print(f"\nscale {asked.scale:g}\n\n{text}")
     if asked.write:
-        RESULTS.write_text(text)
-    return int(any(outcome.verdict != "flat" for outcome in outcomes))
+        RESULTS.write_text(merged(RESULTS.read_text() if RESULTS.exists() else "", text))
+    return int(any(not outcome.is_good for outcome in outcomes))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import jax
+
 PROCESS = Path("/proc/self")
 
 
@@ -34,7 +36,7 @@ def allocated() -> int | None:
 
 
 def resident() -> int:
-    """Bytes of memory that this process has; exact, while `statm` is late by some pages a thread."""
+    """Bytes of memory that this process has; exact, while `statm` lags by some pages a thread."""
     text = (PROCESS / "smaps_rollup").read_text()
     found = re.search(r"^Rss:\s+(\d+) kB", text, re.M)
     assert found is not None
@@ -59,8 +61,10 @@ class Measures:
     files: int
 
     @staticmethod
-    def now(calls: int) -> "Measures":
-        """After so many calls, without what a collection of garbage frees."""
+    def now(calls: int, without_caches: bool = False) -> "Measures":
+        """After so many calls, without what a collection of garbage frees, and JAX's caches."""
+        if without_caches:
+            jax.clear_caches()
         gc.collect()
         return Measures(
             calls,

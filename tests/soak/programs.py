@@ -6,6 +6,7 @@ JAX, by PennyLane's own simulators, by a formula.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import jax
@@ -202,7 +203,9 @@ def callbacks() -> list[Call]:
 
     arguments = [(jnp.arange(4.0),), (np.ones(4),)]
     calls = calls_of(qjit(program), lambda x: np.asarray(x) * 2 + 1, arguments)
-    return calls + calls_of(qjit(lambda x: halved(x) * x), lambda x: np.float64(x * x / 2), [(3.0,)])
+    return calls + calls_of(
+        qjit(lambda x: halved(x) * x), lambda x: np.float64(x * x / 2), [(3.0,)]
+    )
 
 
 def transformed() -> list[Call]:
@@ -224,8 +227,8 @@ def transformed() -> list[Call]:
     return [batch, *pair, slope]
 
 
-FAMILIES: dict[str, Callable[[], list[Call]]] = {
-    make.__name__: make
+FAMILIES: dict[str, Callable[[], Sequence[Call]]] = {
+    make.__name__: cache(make)
     for make in (
         classical, many_arrays, sizes, circuits, gradients, shots, callbacks, transformed,
     )
@@ -233,5 +236,5 @@ FAMILIES: dict[str, Callable[[], list[Call]]] = {
 
 
 def everything() -> list[Call]:
-    """Some calls of each family."""
+    """Some calls of each family, compiled once."""
     return [call for make in FAMILIES.values() for call in make()[:40]]

@@ -37,12 +37,20 @@ class Outcome:
         """`flat`, or what is not."""
         if self.failure:
             return self.failure
-        early, late, allowed = self.early, self.late, self.scenario.bytes_per_call
+        early, late = self.early, self.late
         counts = ("descriptors", "threads", "files")
         grown = [name for name in counts if getattr(late, name) > getattr(early, name)]
-        if late.resident - early.resident > SLACK + allowed * (late.calls - early.calls):
+        if late.resident - early.resident > self.scenario.slack:
             grown.append("memory")
+        elif self.scenario.compiles and late.allocated - early.allocated > SLACK:
+            grown.append("what malloc has handed out")
+        if isinf(self.scenario.slack):
+            return "for comparison"
         return ", ".join(grown) + " grow" if grown else "flat"
+
+    @property
+    def is_good(self) -> bool:
+        return self.verdict in ("flat", "for comparison")
 
     def row(self) -> list[str]:
         if self.failure:
@@ -61,15 +69,20 @@ class Outcome:
             f"{early.threads}/{late.threads}",
             f"{early.mappings}/{late.mappings}",
             f"{early.files}/{late.files}",
-            "for comparison" if isinf(self.scenario.bytes_per_call) else self.verdict,
+            self.verdict,
         ]
 
     def line(self) -> str:
         return "  ".join(self.row())
 
 
-def table(outcomes: Sequence[Outcome], scale: float, machine: str) -> str:
+def table(outcomes: Sequence[Outcome]) -> str:
     """The report, in Markdown."""
     rows = [HEAD, ["---"] * len(HEAD), *(outcome.row() for outcome in outcomes)]
-    lines = [f"| {' | '.join(row)} |" for row in rows]
-    return f"Scale {scale:g}; {machine}.\n\n" + "\n".join(lines) + "\n"
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def merged(before: str, new: str) -> str:
+    """One table of the rows of two, the new ones where both have one."""
+    rows = {line.split(" | ")[0]: line for line in (*before.splitlines(), *new.splitlines())}
+    return "\n".join(rows.values()) + "\n"

@@ -19,14 +19,15 @@ from soak.measures import Measures
 
 def measured(name: str, calls: int) -> dict:
     """Run a scenario; the numbers of the report."""
-    began, early, done = time.monotonic(), None, 0
-    for done in SCENARIOS[name].run(calls):
+    scenario, began, early, done = SCENARIOS[name], time.monotonic(), None, 0
+    for done in scenario.run(calls):
         if early is None and 10 * done >= calls:
-            early = Measures.now(done)
+            early = Measures.now(done, scenario.compiles)
     assert early is not None
     assert done >= calls, f"only {done} of {calls} calls"
     seconds = time.monotonic() - began
-    return {"seconds": seconds, "early": asdict(early), "late": asdict(Measures.now(done))}
+    late = Measures.now(done, scenario.compiles)
+    return {"seconds": seconds, "early": asdict(early), "late": asdict(late)}
 
 
 def main(name: str, calls: str) -> None:
