@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-training demo-noise test test-all canary fuzz check format lint types imports bench bench-classical bench-compare docs sizes clean
+.PHONY: help demo demo-training demo-noise test test-all canary fuzz soak check format lint types imports bench bench-classical bench-compare docs sizes clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -41,6 +41,11 @@ SECONDS ?= 600
 
 fuzz: $(VENV)/.installed-test ## look for wrong answers for SECONDS=600; ONLY="mapped split" for some oracles
 	PYTHONPATH=tests $(BIN)/python -m fuzz --seconds $(SECONDS) --workers $(WORKERS) $(if $(ONLY),--only $(ONLY))
+
+SCALE ?= 1
+
+soak: $(VENV)/.installed-test ## load: millions of calls, threads, forks, signals; SCALE=0.1 for a part, ONLY="fork compil"
+	PYTHONPATH=tests $(BIN)/python -m soak --scale $(SCALE) --workers $(WORKERS) $(if $(ONLY),--only $(ONLY))
 
 canary: $(VENV)/.installed-test ## the suite with the newest JAX, PennyLane and Python: what breaks
 	$(BIN)/python tests/canary.py

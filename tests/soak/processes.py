@@ -64,7 +64,7 @@ def forked_child(number: int, known: list[Call]) -> Callable[[], None]:
     return lambda: wait_for(child)
 
 
-@scenario("forks while 8 threads call", 100, least=1)
+@scenario("forks while 8 threads call", 100, least=1, slack=OF_THREADS)
 def forks(calls: int) -> Steps:
     yield from with_children(calls, forked_child)
 
@@ -79,7 +79,7 @@ def forks_beside_compilations(calls: int) -> Steps:
         yield number + 1
 
 
-@scenario("processes spawned while 8 threads call", 10, least=1)
+@scenario("processes spawned while 8 threads call", 10, least=1, slack=OF_THREADS)
 def spawns(calls: int) -> Steps:
     def start(number: int, known: list[Call]) -> Callable[[], None]:
         child = multiprocessing.get_context("spawn").Process(target=spawned, args=(number,))
