@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-training demo-noise test test-all canary fuzz mutants check format lint types imports bench bench-classical bench-compare docs sizes clean check-memory faults
+.PHONY: help demo demo-training demo-noise test test-all canary fuzz mutants check format lint types imports bench bench-classical bench-compare docs sizes clean check-memory faults soak
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -57,6 +57,10 @@ check-memory: $(VENV)/.installed-test ## the engine, and programs for SECONDS=60
 	$(CACHE) DIASTASE_TARGET_CPU=x86-64-v3 $(BIN)/python tests/under_valgrind.py
 faults: $(VENV)/.installed-test ## what fails in turn: files, memory, dlopen, linkers, clocks; ONLY="words" for some
 	PYTHONPATH=tests $(BIN)/python -m faults $(if $(ONLY),--only "$(ONLY)",--write)
+SCALE ?= 1
+
+soak: $(VENV)/.installed-test ## load: millions of calls, threads, forks, signals; SCALE=0.1 for a part, ONLY="fork compil"
+	PYTHONPATH=tests $(BIN)/python -m soak --scale $(SCALE) --workers $(WORKERS) $(if $(ONLY),--only $(ONLY))
 
 canary: $(VENV)/.installed-test ## the suite with the newest JAX, PennyLane and Python: what breaks
 	$(BIN)/python tests/canary.py
