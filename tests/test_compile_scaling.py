@@ -45,9 +45,9 @@ EXPECTED = {
 """Exponents of families whose growth is of another kind, and why."""
 TELLING = 200
 """What grows by fewer with the last doubling is nothing that anybody would notice,"""
-TELLING_SHARE = 0.02
-"""nor, of what is there anyway, by less than this share."""
-LARGEST_SMALLEST, SIZES = 24, 5
+TELLING_SHARE, TELLING_SHARE_OF_ALL = 0.02, 0.01
+"""nor by less than this share of what there was, nor a function by less than this of all lines."""
+LARGEST_SMALLEST, SIZES = 32, 5
 
 LINES, CALLS = "lines of ours that run", "calls of others"
 
@@ -121,7 +121,7 @@ def counted(monkeypatch, family, k):
 
     def see(place, text):
         found[f"lines {place}"] += text.count("\n")
-        found[f"characters {place}"] += len(text)
+        found[f"characters {place}"] += sum(len(line.strip()) for line in text.splitlines())
 
     class Sizes:
         after_pass = None
@@ -147,10 +147,9 @@ def counted(monkeypatch, family, k):
             gc.enable()
     for code, count in by_code.items():
         if is_ours(code):
+            place = f"{Path(code.co_filename).name}:{code.co_firstlineno}:{code.co_qualname}"
             found[LINES] += count
-            found[f"{Path(code.co_filename).name}:{code.co_firstlineno} {code.co_qualname}"] += (
-                count
-            )
+            found[place] += count
         elif not code.co_filename.startswith(NOT_COUNTED):
             found[CALLS] += count
     return found
@@ -167,14 +166,15 @@ def exponent(counts):
 def too_fast(found, expected=1.0):
     """What grows faster than expected with the last three sizes: the counts and the exponent."""
     problems = {}
+    all_lines = found[-1][LINES] - found[-2][LINES]
     for what in found[-1]:
         counts = [each[what] for each in found[-3:]]
-        if counts[2] - counts[1] < max(TELLING, TELLING_SHARE * counts[1]):
-            continue
-        of_whole = what in (LINES, CALLS) or what.startswith("lines ")
-        highest = expected - 1 + (HIGHEST if of_whole else HIGHEST_OF_A_PART)
-        if (power := exponent(counts)) > highest:
-            problems[what] = (*counts, round(power, 2))
+        least = [TELLING, TELLING_SHARE * counts[1]]
+        if " " not in what:
+            least.append(TELLING_SHARE_OF_ALL * all_lines)
+        highest = HIGHEST if what in (LINES, CALLS) or "lines " in what else HIGHEST_OF_A_PART
+        if counts[2] - counts[1] >= max(least) and exponent(counts) > expected - 1 + highest:
+            problems[what] = (*counts, round(exponent(counts), 2))
     return problems
 
 
