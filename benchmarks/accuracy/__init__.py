@@ -1,1 +1,1 @@
-"""How exact numbers are, ours and XLA's: functions, conversions, edges, derivatives (`docs/accuracy.md`)."""
+"""How exact numbers are, ours and XLA's: what `docs/accuracy.md` is made of."""

@@ -1,36 +1,41 @@
-"""Measure errors of functions in every type beside XLA's, and write the tables of `docs/accuracy.md`.
+"""Measure how exact numbers are beside XLA's, and write the tables of `docs/accuracy.md`.
 
-    python benchmarks/accuracy [--only PATTERN ...] [--points N] [--page]
+    python benchmarks/accuracy [PART ...] [--only PATTERN ...] [--dtypes DTYPE ...] [--points N]
 
-PATTERN is a part of a function's name; what is measured replaces its rows in
-`results/accuracy/functions.json`. `--page` only writes the page from what is there.
+PART is one of functions, pairs, conversions, derivatives and page; without it, all. Of functions
+those with a PATTERN in their names are measured; their rows in `results/accuracy/functions.json`
+are replaced.
 """
 
 import argparse
 import json
 import sys
 import time
+import warnings
+from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import jax
-
 import numpy as np
 
+from accuracy import conversions, derivatives, pairs
 from accuracy.functions import FUNCTIONS
 from accuracy.measure import dtype_of, measured
+from accuracy.page import PAGE, RESULTS, page
 
-RESULTS = Path(__file__).parents[1] / "results" / "accuracy" / "functions.json"
+PARTS = ("functions", "pairs", "conversions", "derivatives", "page")
 
 
 def arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="accuracy", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="accuracy", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], default=[], metavar="PART")
     parser.add_argument("--only", nargs="+", default=[], metavar="PATTERN")
     parser.add_argument("--dtypes", nargs="+", default=[], metavar="DTYPE")
     parser.add_argument("--points", type=int, help="of each function, instead of its own number")
-    parser.add_argument("--missing", action="store_true", help="only rows that are not there")
-    parser.add_argument("--results", type=Path, default=RESULTS)
     return parser.parse_args()
 
 
@@ -38,33 +43,66 @@ def main() -> None:
     given = arguments()
     jax.config.update("jax_platforms", "cpu")
     jax.config.update("jax_enable_x64", True)
-    np.seterr(all="ignore")
+    np.seterr(all="ignore")  # edges are meant
+    warnings.simplefilter("ignore")
+    for part in given.parts or PARTS:
+        if part == "functions":
+            measure_functions(given)
+        elif part == "page":
+            PAGE.write_text(page())
+        else:
+            _write(part, [asdict(found) for found in DIFFERENCES[part]()])
+
+
+def measure_functions(given: argparse.Namespace) -> None:
+    """Rows are kept at once: a run may be ended."""
     for function in FUNCTIONS:
         if given.only and not any(pattern in function.name for pattern in given.only):
             continue
         for name in function.dtypes:
             if given.dtypes and name not in given.dtypes:
                 continue
-            if given.missing and _has(given.results, f"{function.name} {name}"):
-                continue
             start = time.monotonic()
             row = measured(function, dtype_of(name), given.points)
-            _keep(given.results, f"{function.name} {name}", row.as_json())
+            _write("functions", _rows() | {f"{function.name} {name}": row.as_json()})
             most = [f"{by} {errors.most:.3g}" for by, errors in row.errors.items()]
             seconds = f"{time.monotonic() - start:.0f} s"
             print(function.name, name, *most, seconds, file=sys.stderr, flush=True)
 
 
-def _has(results: Path, key: str) -> bool:
-    return results.exists() and key in json.loads(results.read_text())
+def _rows() -> dict[str, Any]:
+    """What was measured before, in the order of the functions' list."""
+    path = RESULTS / "functions.json"
+    return json.loads(path.read_text()) if path.exists() else {}
 
 
-def _keep(results: Path, key: str, row: dict) -> None:
-    """At once: a run may be ended, or go on for a part beside another one's."""
-    results.parent.mkdir(exist_ok=True, parents=True)
-    rows = json.loads(results.read_text()) if results.exists() else {}
-    results.write_text(json.dumps(rows | {key: row}, indent=1) + "\n")
+def _write(name: str, found: Any) -> None:
+    RESULTS.mkdir(exist_ok=True, parents=True)
+    (RESULTS / f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")
 
+
+def _all_pairs() -> Iterator[Any]:
+    for name in ("float32", "float64"):
+        yield from pairs.differences(name)
+
+
+def _all_conversions() -> Iterator[Any]:
+    for name in conversions.TYPES:
+        yield from conversions.differences(name)
+
+
+def _all_derivatives() -> Iterator[Any]:
+    for case in derivatives.POINTWISE:
+        yield from derivatives.pointwise_differences(case)
+    for case in derivatives.TIES:
+        yield from derivatives.tie_differences(case)
+
+
+DIFFERENCES = {
+    "pairs": _all_pairs,
+    "conversions": _all_conversions,
+    "derivatives": _all_derivatives,
+}
 
 if __name__ == "__main__":
     main()

@@ -18,10 +18,12 @@ Range = tuple[float, float]
 def edges(dtype: np.dtype) -> np.ndarray:
     """Numbers of a real type where something happens, both signs, the infinities and NaN."""
     limits = ml_dtypes.finfo(dtype)
-    least, tiny, most, step = map(float, (limits.smallest_subnormal, limits.tiny, limits.max, limits.eps))
+    least, tiny, most, step = map(
+        float, (limits.smallest_subnormal, limits.tiny, limits.max, limits.eps)
+    )
     sizes = [0.0, least, 3 * least, tiny - least, tiny, 2 * tiny, tiny**0.5, step / 2, step]
     sizes += [1e-3, 0.25, 0.5, 1 - step / 2, 1.0, 1 + step, np.pi / 2, 1.5, 2.0, 3.0, np.pi, 4.0]
-    sizes += [10.0, 34.5, 88.5, 104.0, 171.5, 709.5, 745.5, 2.0 ** limits.nmant, most**0.5]
+    sizes += [10.0, 34.5, 88.5, 104.0, 171.5, 709.5, 745.5, 2.0**limits.nmant, most**0.5]
     sizes += [most / 2, most, np.inf]
     with np.errstate(over="ignore"):
         numbers = np.array(sizes).astype(dtype)
@@ -68,9 +70,7 @@ def _complex_column(
     dtype: np.dtype, one: Range, count: int, numbers: np.random.Generator
 ) -> np.ndarray:
     found = np.empty(count, dtype)
-    found.real, found.imag = (
-        _column(part(dtype), one, count, numbers) for _ in range(2)
-    )
+    found.real, found.imag = (_column(part(dtype), one, count, numbers) for _ in range(2))
     # The sign of a zero says on which side of a branch cut a number is: that is for the edges.
     for parts in (found.real, found.imag):
         parts[parts == 0] = 1
@@ -100,5 +100,7 @@ def _near(dtype: np.dtype, one: Range, count: int, numbers: np.random.Generator)
     special = np.concatenate([special[np.isfinite(special)], one, np.pi / 2 * np.arange(-99, 100)])
     chosen = numbers.choice(special, count)
     with np.errstate(over="ignore"):
-        found = (chosen + numbers.integers(-2000, 2000, count) * spacing(chosen, dtype)).astype(dtype)
+        found = (chosen + numbers.integers(-2000, 2000, count) * spacing(chosen, dtype)).astype(
+            dtype
+        )
     return np.where(np.isfinite(found), found, dtype.type(1))

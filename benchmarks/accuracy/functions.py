@@ -98,9 +98,7 @@ def _normal(x: arb) -> arb:
 
 def _special(name: str, exact: Any, low: float, high: float, points: int = FEW) -> Function:
     program, at_ends = getattr(jsp, name), getattr(sp, name)
-    return Function(
-        f"scipy.special.{name}", program, exact, at_ends, ((low, high),), points, False
-    )
+    return Function(f"scipy.special.{name}", program, exact, at_ends, ((low, high),), points, False)
 
 
 def _wide_only(function: Function) -> Function:
@@ -202,7 +200,8 @@ COMPLEX = (
         }.items()
     ),
     _of_complex("lax.rsqrt", lax.rsqrt, acb.rsqrt, lambda z: 1 / np.sqrt(z)),
-    _of_complex("lax.logistic", lax.logistic, lambda z: 1 / (1 + (-z).exp()), lambda z: 1 / (1 + np.exp(-z))),
+    _of_complex("lax.logistic", lax.logistic, lambda z: 1 / (1 + (-z).exp()),
+                lambda z: 1 / (1 + np.exp(-z))),
     _of_complex("lax.square", lax.square, lambda z: z * z, np.square),
     _of_complex("jnp.reciprocal", jnp.reciprocal, lambda z: 1 / z, np.reciprocal),
     _of_complex("lax.sign", lax.sign, acb.sgn, np.sign),
@@ -210,7 +209,9 @@ COMPLEX = (
 
 _PLANE = ((-10.0, 10.0), (-10.0, 10.0))
 COMPLEX_TWO = tuple(
-    Function(f"lax.{name}", getattr(lax, name), exact, at_ends, _PLANE, points, dtypes=COMPLEX_DTYPES)
+    Function(
+        f"lax.{name}", getattr(lax, name), exact, at_ends, _PLANE, points, dtypes=COMPLEX_DTYPES
+    )
     for name, exact, at_ends, points in (
         ("mul", lambda w, z: w * z, np.multiply, FEWER),
         ("div", lambda w, z: w / z, np.divide, FEWER),

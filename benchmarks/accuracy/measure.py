@@ -96,7 +96,10 @@ def ends(function: Function, columns: list[np.ndarray]) -> np.ndarray:
 
 def measured(function: Function, dtype: np.dtype, points: int | None = None) -> Row:
     """A row of the table; the edges are in the same call as all others, which saves compiling."""
-    drawn_ones, at_edge = drawn(function, dtype, points or function.points), edge_columns(function, dtype)
+    drawn_ones, at_edge = (
+        drawn(function, dtype, points or function.points),
+        edge_columns(function, dtype),
+    )
     count = len(drawn_ones[0])
     both = [np.concatenate(pair) for pair in zip(drawn_ones, at_edge, strict=True)]
     every = results(function, both)
@@ -131,7 +134,9 @@ def references(
 def _subnormal(columns: list[np.ndarray], high: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """Where an argument (a part of it) is subnormal, or the result (its size)."""
     own = units.part(dtype)
-    sizes = [np.abs(high)] + [each(x).astype(np.float64) for x in columns for each in (np.real, np.imag)]
+    sizes = [np.abs(high)] + [
+        each(x).astype(np.float64) for x in columns for each in (np.real, np.imag)
+    ]
     return np.any([units.is_subnormal(size, own) for size in sizes], axis=0)
 
 
@@ -162,7 +167,9 @@ def shown(columns: list[np.ndarray], place: int) -> list[str]:
 def text(number: Any) -> str:
     """A number with so many digits that its type gives it back."""
     if np.iscomplexobj(number):
-        return f"{text(number.real)}{'' if text(number.imag)[0] == '-' else '+'}{text(number.imag)}j"
+        return (
+            f"{text(number.real)}{'' if text(number.imag)[0] == '-' else '+'}{text(number.imag)}j"
+        )
     return str(number[()] if isinstance(number, np.ndarray) else number)
 
 
@@ -179,7 +186,11 @@ def at_edges(
     flushed = _subnormal(columns, high, dtype) & (high != 0)
     listed = bad["ours"] | (bad["XLA"] & ~flushed)
     return [
-        [", ".join(shown(columns, place)), *(text(found[by][place]) for by in BY), text(high[place])]
+        [
+            ", ".join(shown(columns, place)),
+            *(text(found[by][place]) for by in BY),
+            text(high[place]),
+        ]
         for place in np.flatnonzero(listed)
     ]
 
@@ -191,7 +202,11 @@ def edge_columns(function: Function, dtype: np.dtype) -> list[np.ndarray]:
         return [one] if len(function.ranges) == 1 else [one, np.roll(one, 100)]
     if len(function.ranges) > 2 or function.whole:
         return drawn(function, dtype, 500, seed=1)
-    return list(arguments.pairs_of_edges(dtype)) if len(function.ranges) == 2 else [arguments.edges(dtype)]
+    return (
+        list(arguments.pairs_of_edges(dtype))
+        if len(function.ranges) == 2
+        else [arguments.edges(dtype)]
+    )
 
 
 def differs(found: np.ndarray, high: np.ndarray, low: np.ndarray) -> np.ndarray:

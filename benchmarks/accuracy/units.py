@@ -39,9 +39,7 @@ def _complex_errors(found: np.ndarray, high: np.ndarray, low: np.ndarray) -> np.
         wide = found.astype(np.complex128)
         size = np.hypot(high.real, high.imag)
         off = np.hypot(*_both((wide - high) - low)) / spacing(size, part(found.dtype))
-    parts = [
-        errors(each(found), each(high), np.zeros(high.shape)) for each in (np.real, np.imag)
-    ]
+    parts = [errors(each(found), each(high), np.zeros(high.shape)) for each in (np.real, np.imag)]
     of_one_kind = np.isfinite(parts[0]) & np.isfinite(parts[1])
     return np.where(of_one_kind, np.where(np.isfinite(off), off, 0.0), np.inf)
 

@@ -210,7 +210,7 @@ def _hyperbolic(x: jax.Array, odd: jax.Array, even: jax.Array) -> tuple[jax.Arra
 
 
 def _grown(x: jax.Array, *factors: jax.Array) -> tuple[list[jax.Array], jax.Array]:
-    """The exponential times each factor, which may be finite where it is not; where it is near that."""
+    """The exponential times each factor without overflow in between, and where that is at hand."""
     is_large = x > float(np.log(float(jnp.finfo(x.dtype).max))) - 2
     exponential = lax.exp(jnp.where(is_large, 0.5 * x, x))
     again = jnp.where(is_large, exponential, 1)
