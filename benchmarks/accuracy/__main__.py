@@ -12,7 +12,6 @@ import json
 import sys
 import time
 import warnings
-from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -51,7 +50,7 @@ def main() -> None:
         elif part == "page":
             PAGE.write_text(page())
         else:
-            _write(part, [asdict(found) for found in DIFFERENCES[part]()])
+            DIFFERENCES[part]()
 
 
 def measure_functions(given: argparse.Namespace) -> None:
@@ -81,27 +80,30 @@ def _write(name: str, found: Any) -> None:
     (RESULTS / f"{name}.json").write_text(json.dumps(found, indent=1) + "\n")
 
 
-def _all_pairs() -> Iterator[Any]:
-    for name in ("float32", "float64"):
-        yield from pairs.differences(name)
+def measure_pairs() -> None:
+    found = [row for name in ("float32", "float64") for row in pairs.differences(name)]
+    _write("pairs", [asdict(row) for row in found])
 
 
-def _all_conversions() -> Iterator[Any]:
-    for name in conversions.TYPES:
-        yield from conversions.differences(name)
+def measure_conversions() -> None:
+    found = [row for name in conversions.TYPES for row in conversions.differences(name)]
+    _write("conversions", [asdict(row) for row in found])
 
 
-def _all_derivatives() -> Iterator[Any]:
-    for case in derivatives.POINTWISE:
-        yield from derivatives.pointwise_differences(case)
-    for case in derivatives.TIES:
-        yield from derivatives.tie_differences(case)
+def measure_derivatives() -> None:
+    """What has been compared is kept at once, too."""
+    compared, differences = [], []
+    for cases, of in derivatives.COMPARISONS:
+        for case in cases:
+            differences += [asdict(row) for row in of(case)]
+            compared.append(case.name)
+            _write("derivatives", {"compared": compared, "differences": differences})
 
 
 DIFFERENCES = {
-    "pairs": _all_pairs,
-    "conversions": _all_conversions,
-    "derivatives": _all_derivatives,
+    "pairs": measure_pairs,
+    "conversions": measure_conversions,
+    "derivatives": measure_derivatives,
 }
 
 if __name__ == "__main__":

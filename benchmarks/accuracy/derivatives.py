@@ -60,7 +60,7 @@ _POINTS = np.array(
         np.inf,
         -np.inf,
         np.nan,
-    ]  # fmt: skip
+    ]
 )
 
 
@@ -194,3 +194,7 @@ def _equal(found: np.ndarray, expected: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
         close = np.abs(found - expected) <= 1e-11 * np.abs(expected) + 1e-300
     return close | (found == expected) | (np.isnan(found) & np.isnan(expected))
+
+
+COMPARISONS = ((POINTWISE, pointwise_differences), (TIES, tie_differences))
+"""Cases, and what compares one."""

@@ -130,20 +130,19 @@ def _inexact(name: str, keys: tuple[str, ...], argument: str) -> Iterator[tuple[
 
 
 def derivatives() -> str:
-    """A row for each function and form that is not JAX's somewhere."""
+    """What was compared, and a row for each function and form that is not JAX's somewhere."""
+    given = figures("derivatives")
+    compared = "Compared: " + ", ".join(f"`{name}`" for name in given["compared"]) + ".\n"
     found = defaultdict(list)
-    for row in figures("derivatives"):
+    for row in given["differences"]:
         found[row["name"], row["by"]].append(row)
-    rows = [
-        [
-            name,
-            form,
-            str(len(listed)),
-            "; ".join(f"{r['at']}: {r['ours']} / {r['jax']}" for r in listed[:_SHOWN]),
-        ]
-        for (name, form), listed in found.items()
-    ]
-    return _lines("function|derivative|numbers|at: ours / JAX's", rows)
+    rows = []
+    for (name, form), listed in found.items():
+        shown = [f"{row['at']}: {row['ours']} / {row['jax']}" for row in listed[:_SHOWN]]
+        rows.append([name, form, str(len(listed)), "; ".join(shown)])
+    if not rows:
+        return f"{compared}\nNone differs.\n"
+    return f"{compared}\n" + _lines("function|derivative|numbers|at: ours / JAX's", rows)
 
 
 TABLES = {
