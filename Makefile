@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-training demo-noise test test-all canary fuzz mutants check format lint types imports bench bench-classical bench-compare docs sizes clean check-memory faults soak
+.PHONY: help demo demo-training demo-noise test test-all canary fuzz mutants check format lint types imports bench bench-classical bench-compare docs sizes clean check-memory faults soak accuracy
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -85,6 +85,9 @@ bench: $(VENV)/.installed-demo ## speed beside its peers, how compiling grows; C
 
 bench-classical: $(VENV)/.installed-demo ## the list of classical programs beside jax.jit; ONLY="fft sort" for a part
 	$(BIN)/python benchmarks/classical_200 $(if $(ONLY),--only $(ONLY))
+
+accuracy: $(VENV)/.installed-test ## errors of all functions, conversions, edges and derivatives beside XLA's: docs/accuracy.md (an hour)
+	$(BIN)/python benchmarks/accuracy
 
 bench-compare: $(VENV)/.installed-demo ## what got slower between the last two runs of make bench
 	$(BIN)/python benchmarks --regressions

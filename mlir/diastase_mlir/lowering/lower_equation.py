@@ -59,7 +59,9 @@ RULE_MODULES = (
 """Imported so that their rules register themselves."""
 
 LAZY_RULES = {
-    "elementwise.traced_functions": "bitcast_convert_type log log1p mulhi reduce_precision sqrt",
+    "elementwise.traced_functions": (
+        "bitcast_convert_type cosh expm1 log log1p mulhi reduce_precision sinh sqrt"
+    ),
     "fourier": "fft",
     "host.callbacks": "pure_callback io_callback debug_callback debug_print accelerated "
     "device_step",
