@@ -55,8 +55,10 @@ check-memory: $(VENV)/.installed-test ## the engine, and programs for SECONDS=60
 	$(CACHE) $(CHECKED) threads -m pytest --numprocesses 0 --quiet $(addprefix tests/engine/,$(THREADS))
 	$(CACHE) PYTHONPATH=tests $(CHECKED) address -m fuzz --seconds $(SECONDS) --workers $(WORKERS)
 	$(CACHE) DIASTASE_TARGET_CPU=x86-64-v3 $(BIN)/python tests/under_valgrind.py
+
 faults: $(VENV)/.installed-test ## what fails in turn: files, memory, dlopen, linkers, clocks; ONLY="words" for some
 	PYTHONPATH=tests $(BIN)/python -m faults $(if $(ONLY),--only "$(ONLY)",--write)
+
 SCALE ?= 1
 
 soak: $(VENV)/.installed-test ## load: millions of calls, threads, forks, signals; SCALE=0.1 for a part, ONLY="fork compil"
