@@ -76,6 +76,10 @@ _STACK = 64 << 20
 """Bytes that a thread may use, of which it gets what it uses: LLVM and MLIR recur deeply."""
 
 
+_SIGNALS_WAIT = 0.5
+"""Seconds, at most, for which a signal's handler is put off."""
+
+
 class _Abandoned(BaseException):
     """Nobody waits any more."""
 
@@ -136,6 +140,10 @@ def in_background(work: Callable[[], T]) -> T:
     thread.may_be_ended = False
     try:
         thread.tasks.put(partial(_run, as_here(work), outcome))
+        while not outcome.done():
+            # A signal that comes just before a thread begins to wait does not end its wait.
+            with suppress(TimeoutError):
+                outcome.exception(timeout=_SIGNALS_WAIT)
         result = outcome.result()
     except BaseException:
         if outcome.done():

@@ -129,6 +129,8 @@ def test_ctrl_c_ends_a_linker_that_hangs(linker_that, tmp_path):
 
 
 _COMPILES = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in a shell's background
 from diastase_toolchain import background, cache, linker
 from diastase_runtime.abi import Artifact
 from pathlib import Path
