@@ -149,7 +149,9 @@ def _by_diastase(program: Callable[..., Any], arity: int) -> Callable[..., Any]:
     """Of a pointwise function, by `diastase.vjp`."""
 
     def of(*arguments: Any) -> list[Any]:
-        return jax.tree.leaves(diastase.vjp(program, arguments, (jnp.ones_like(arguments[0]),))[1])
+        cotangents = (jnp.ones_like(arguments[0]),)
+        found = diastase.vjp(program, arguments, cotangents, argnums=tuple(range(arity)))
+        return jax.tree.leaves(found[1])
 
     return of
 

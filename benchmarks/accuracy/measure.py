@@ -200,7 +200,7 @@ def edge_columns(function: Function, dtype: np.dtype) -> list[np.ndarray]:
     if dtype.name in units.PARTS:
         one = arguments.complex_edges(dtype)
         return [one] if len(function.ranges) == 1 else [one, np.roll(one, 100)]
-    if len(function.ranges) > 2 or function.whole:
+    if function.only_in_range:
         return drawn(function, dtype, 500, seed=1)
     return (
         list(arguments.pairs_of_edges(dtype))
