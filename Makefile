@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-training demo-noise test test-all canary fuzz fuzz-source check format lint types imports bench bench-classical bench-compare docs sizes clean
+.PHONY: help demo demo-training demo-noise test test-all canary fuzz fuzz-source mutants check format lint types imports bench bench-classical bench-compare docs sizes clean check-memory faults soak accuracy
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -45,6 +45,28 @@ fuzz: $(VENV)/.installed-test ## look for wrong answers for SECONDS=600; ONLY="m
 fuzz-source: $(VENV)/.installed-test ## the same by programs in text, for SECONDS=600; SEED=0 ONLY="circuit"
 	PYTHONPATH=tests $(BIN)/python -m source_fuzz --seconds $(SECONDS) --seed $(or $(SEED),0) $(if $(ONLY),--only $(ONLY))
 
+mutants: $(VENV)/.installed-test ## does the campaign find mistakes that are made in the compiler? SECONDS=600 for each
+	PYTHONPATH=tests $(BIN)/python -m fuzz.mutants --seconds $(SECONDS) --workers $(WORKERS)
+
+CHECKED := $(BIN)/python tests/checked.py
+THREADS := test_threads.py test_parallel_engine.py
+CACHE := DIASTASE_CACHE_DIR=$(CURDIR)/.checked
+
+check-memory: $(VENV)/.installed-test ## the engine, and programs for SECONDS=600, in checked builds; GCC, Valgrind
+	mkdir -p -m 700 .checked
+	$(CACHE) $(CHECKED) address -m pytest --numprocesses 0 --quiet tests/engine
+	$(CACHE) $(CHECKED) threads -m pytest --numprocesses 0 --quiet $(addprefix tests/engine/,$(THREADS))
+	$(CACHE) PYTHONPATH=tests $(CHECKED) address -m fuzz --seconds $(SECONDS) --workers $(WORKERS)
+	$(CACHE) DIASTASE_TARGET_CPU=x86-64-v3 $(BIN)/python tests/under_valgrind.py
+
+faults: $(VENV)/.installed-test ## what fails in turn: files, memory, dlopen, linkers, clocks; ONLY="words" for some
+	PYTHONPATH=tests $(BIN)/python -m faults $(if $(ONLY),--only "$(ONLY)",--write)
+
+SCALE ?= 1
+
+soak: $(VENV)/.installed-test ## load: millions of calls, threads, forks, signals; SCALE=0.1 for a part, ONLY="fork compil"
+	PYTHONPATH=tests $(BIN)/python -m soak --scale $(SCALE) --workers $(WORKERS) $(if $(ONLY),--only $(ONLY))
+
 canary: $(VENV)/.installed-test ## the suite with the newest JAX, PennyLane and Python: what breaks
 	$(BIN)/python tests/canary.py
 
@@ -68,6 +90,9 @@ bench: $(VENV)/.installed-demo ## speed beside its peers, how compiling grows; C
 
 bench-classical: $(VENV)/.installed-demo ## the list of classical programs beside jax.jit; ONLY="fft sort" for a part
 	$(BIN)/python benchmarks/classical_200 $(if $(ONLY),--only $(ONLY))
+
+accuracy: $(VENV)/.installed-test ## errors of all functions, conversions, edges and derivatives beside XLA's: docs/accuracy.md (an hour)
+	$(BIN)/python benchmarks/accuracy
 
 bench-compare: $(VENV)/.installed-demo ## what got slower between the last two runs of make bench
 	$(BIN)/python benchmarks --regressions

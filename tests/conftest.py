@@ -3,13 +3,13 @@
 import ctypes
 import os
 import re
-import tempfile
 from pathlib import Path
 
 import jax
 import pytest
 
 import sampled
+import settings
 from diastase.inspection.explicit_jaxpr import explicit_jaxpr, typecheck_jaxpr
 from diastase.tracing.trace import TracedProgram
 from diastase_engine import threads_library
@@ -19,28 +19,23 @@ from diastase_runtime import Executable, load
 from diastase_runtime.abi import ENTRY_FUNCTION, ArrayType, library_symbol
 from diastase_runtime.libraries import thread_pool
 from diastase_runtime.process_limits import number_of_threads
+from translation import session
 
-# Read whenever something is compiled: tests neither read nor fill the user's cache. The directory
-# is one for all workers, so that the engine is built once a test run.
-_CACHE = Path(tempfile.gettempdir()) / f"diastase-tests-{os.getuid()}"
-os.environ.setdefault("DIASTASE_CACHE_DIR", str(_CACHE))
-_CACHE.mkdir(mode=0o700, exist_ok=True)
+settings.begin()
 
 # A test has the whole engine from the start, whichever test is the first: another one rounds
-# differently, and would be exchanged in the middle. `tests/engine/test_parts.py` has others.
-engine.has_python = lambda: False
-
-# XLA serves as the reference only, and compiles thousands of small programs, which was half of the
-# suite's time. Read when its backend starts, where an unknown flag ends the process.
-_XLA_FLAGS = ["--xla_backend_optimization_level=0", "--xla_llvm_disable_expensive_passes=true"]
-if jax.__version_info__ < (0, 11):
-    _XLA_FLAGS.append("--xla_cpu_use_fusion_emitters=false")
-os.environ.setdefault("XLA_FLAGS", " ".join(_XLA_FLAGS))
+# differently, and would be exchanged in the middle. `tests/engine/test_parts.py` has others. For
+# another processor (`tests/test_processors.py`), a sample has the part that its programs call.
+if sampled.is_sample() and "DIASTASE_TARGET_CPU" in os.environ:
+    engine.build_behind = lambda *_, **__: None
+else:
+    engine.has_python = lambda: False
 
 
 def pytest_configure(config):
-    """Nothing is left out of what is asked for by name."""
+    """Nothing is left out of what is asked for by name; rewritings of circuits are checked."""
     sampled.begin(asked_for_all=config.args_source is pytest.Config.ArgsSource.ARGS)
+    session.begin(config)
 
 
 def pytest_collection_modifyitems(config, items):

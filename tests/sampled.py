@@ -3,6 +3,9 @@
 `@pytest.mark.sample(n)`: so many of a function's cases, spread evenly. `@pytest.mark.thorough`:
 none, where others find most of what the test finds. `examples`: a quarter of so many random
 programs. A file or a test that is asked for by name runs whole.
+
+`rewritings`: one of how many rewritings of circuits is checked (`translation`); `DIASTASE_VALIDATE`
+says another number, or `off`.
 """
 
 import os
@@ -27,6 +30,12 @@ def is_sample() -> bool:
 def examples(number: int) -> int:
     """How many random programs to run, of so many."""
     return -(-number // 4) if is_sample() else number
+
+
+def rewritings() -> int | None:
+    """One of how many rewritings of circuits is checked; None where none is."""
+    asked = os.environ.get("DIASTASE_VALIDATE", "4" if is_sample() else "1")
+    return None if asked == "off" else int(asked)
 
 
 def spread(cases: Sequence[Case], count: int) -> Iterable[Case]:

@@ -72,6 +72,11 @@ def user_span(skip_internal: bool = True) -> Span | None:
     return Span(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_qualname)
 
 
+def in_mlir(name: str) -> str:
+    """A name of a file or function for a location: MLIR takes UTF-8, which not all names are."""
+    return name.encode("utf8", "backslashreplace").decode()
+
+
 def stack_level_of_user() -> int:
     """How far up the stack of our caller the user's line is: the `stacklevel` of a warning."""
     level = 1

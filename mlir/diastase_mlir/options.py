@@ -1,13 +1,14 @@
 """What one compilation is asked for, the folders into which it writes, and what it gives."""
 
+import os
 import re
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from diastase_runtime.abi import Artifact
+from diastase_runtime.trusted_files import check_own, temporary_folder
 
 
 @dataclass(frozen=True)
@@ -36,23 +37,34 @@ def workspace(name: str, options: CompileOptions) -> Path:
     """Make the folder: the one asked for, else `<name>/` here, else a temporary one."""
     if options.workspace is not None:
         options.workspace.mkdir(parents=True, exist_ok=True)
-        return options.workspace
+        return options.workspace.absolute()  # a name that a C compiler takes for no option
     directory = Path.cwd() / file_name(name)
     try:
         directory.mkdir(exist_ok=True)
-    except OSError:  # a working directory that cannot be written
-        return Path(tempfile.mkdtemp(prefix=f"diastase-{file_name(name)}-"))
+        check_own(directory)
+    except OSError:  # a working directory that cannot be written, or where others have been before
+        return temporary_folder(f"diastase-{file_name(name)}-")
     return directory
 
 
-def failure_folder(name: str, options: CompileOptions) -> Path:
-    """Make the folder for a reproducer: the one where IR is kept, if any is, else a temporary one.
+def write_failure(
+    name: str, options: CompileOptions, file: str, content: Callable[[Path], bytes]
+) -> Path:
+    """Write a reproducer, and return where: nowhere, on a full disk, as the error matters more.
 
-    Nobody asked for a folder in the working directory: the error says where the file is.
+    Into the folder where IR is kept, if any is, else a temporary one: nobody asked for a folder in
+    the working directory, and the error says where the file is.
     """
-    if options.workspace is not None or options.keep_intermediate != "none":
-        return workspace(name, options)
-    return Path(tempfile.mkdtemp(prefix=f"diastase-{file_name(name)}-"))
+    try:
+        if options.workspace is not None or options.keep_intermediate != "none":
+            folder = workspace(name, options)
+        else:
+            folder = temporary_folder(f"diastase-{file_name(name)}-")
+        path = folder / file
+        path.write_bytes(content(path))
+    except OSError:
+        return Path(os.devnull)
+    return path
 
 
 @dataclass(frozen=True)

@@ -72,8 +72,7 @@ class StructureKeys:
         except _NoKeyError:
             self._writer = _Writer()  # what it knows of functions is of no more use
             return None
-        text = "\0".join(writer.parts)
-        return hashlib.sha256(text.encode("utf8", "surrogatepass")).hexdigest()
+        return _hash(writer.parts)
 
 
 class _Writer:
@@ -86,6 +85,9 @@ class _Writer:
         self._primitives: dict[Any, bool] = {}
         self._known_functions: set[int] = set()
         self._settings: set[Any] = set()
+        self._jaxprs: dict[int, tuple[Any, str]] = {}
+        """By identity, what was written of a jaxpr, which is kept alive; one in another is written
+        for both, and in nested control flow each level is asked for."""
 
     def write(self, value: Any) -> None:
         """Write any value."""
@@ -105,7 +107,7 @@ class _Writer:
             self.parts.append(f"{kind.__name__}:{np.dtype(value.dtype).name}")
             self.write(_TYPED[kind.__name__](value))
         elif is_jaxpr(value):  # an open one has no constants
-            self._write_jaxpr(getattr(value, "jaxpr", value), getattr(value, "consts", ()))
+            self.parts.append(self._of_jaxpr(value))
         else:
             self._write_object(value)
 
@@ -167,6 +169,15 @@ class _Writer:
 
     # --- jaxprs ----------------------------------------------------------------------------------
 
+    def _of_jaxpr(self, value: Any) -> str:
+        """A hash, which depends on nothing around the jaxpr."""
+        if id(value) not in self._jaxprs:
+            outer, self.parts = self.parts, []
+            self._write_jaxpr(getattr(value, "jaxpr", value), getattr(value, "consts", ()))
+            self._jaxprs[id(value)] = value, f"jaxpr:{_hash(self.parts)}"
+            self.parts = outer
+        return self._jaxprs[id(value)][1]
+
     def _write_jaxpr(self, jaxpr: Any, constants: Iterable[Any]) -> None:
         outer, self._numbers = self._numbers, {}
         self._write_several(list(constants))
@@ -218,6 +229,10 @@ class _Writer:
                 self._write_type(atom.aval)
             else:
                 self.parts.append(f"%{self._numbers[atom]}")
+
+
+def _hash(parts: Iterable[str]) -> str:
+    return hashlib.sha256("\0".join(parts).encode("utf8", "surrogatepass")).hexdigest()
 
 
 def _type(aval: Any) -> str:

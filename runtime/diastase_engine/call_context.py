@@ -85,8 +85,8 @@ def encrypted(words: list[i64], key_low: i64, key_high: i64) -> list[i64]:
     d: i64 = words[3]
     low, high = key_low, key_high
     for _ in static(range(_PHILOX_ROUNDS)):
-        product_low = a * _MULTIPLIERS[0]
-        product_high = c * _MULTIPLIERS[1]
+        product_low = wrapping_product(a, _MULTIPLIERS[0])
+        product_high = wrapping_product(c, _MULTIPLIERS[1])
         a, c = (
             shift_right_logical(product_high, 32) ^ b ^ low,
             shift_right_logical(product_low, 32) ^ d ^ high,

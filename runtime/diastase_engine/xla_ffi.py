@@ -257,9 +257,10 @@ def write_arguments(frame: CallFrame, plan: Plan, memory: ptr[f64]) -> None:
 @kernel
 def new_seed() -> i64:
     """Draw the next number of SplitMix64, without its last shift, which adds nothing here."""
-    state: i64 = PROCESS.key + (atomic_add(PROCESS.calls, 1) + 1) * _WEYL
-    state = (state ^ shift_right_logical(state, 30)) * _MULTIPLIERS[0]
-    return (state ^ shift_right_logical(state, 27)) * _MULTIPLIERS[1]
+    number = atomic_add(PROCESS.calls, 1) + 1
+    state: i64 = PROCESS.key + wrapping_product(number, _WEYL)
+    state = wrapping_product(state ^ shift_right_logical(state, 30), _MULTIPLIERS[0])
+    return wrapping_product(state ^ shift_right_logical(state, 27), _MULTIPLIERS[1])
 
 
 @kernel

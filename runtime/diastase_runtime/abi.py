@@ -19,7 +19,9 @@ the call.
 
 import ctypes
 import enum
+import hashlib
 import json
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -40,6 +42,12 @@ LEAVE_FUNCTION = "diastase_leave"
 
 ABANDON_FUNCTION = "diastase_abandon"
 """The same where something may be allocated, which is freed."""
+
+CHECK_FAILED_FUNCTION = "diastase_check_failed"
+"""`(message) -> ()`: records that a check of a checked build has failed, and abandons the call."""
+
+CHECK_FAILED_ON_THREAD_FUNCTION = "diastase_check_failed_on_thread"
+"""The same in functions that the thread pool runs: prints the message and ends the process."""
 
 ELEMENT_FUNCTION = "diastase_element_"
 """Functions with a name that begins so are of one element of a batch:
@@ -79,6 +87,24 @@ small state vectors side by side in the lanes of vectors."""
 
 ON_THE_POOL: tuple[ImportedLibrary, ...] = (*ENGINES, "fourier", "sorting")
 """Libraries that run their loops on the thread pool, of which they are told (`use_threads`)."""
+
+
+def library_file(key: str, content: bytes) -> str:
+    """Name of a library's file in the cache, which says what is in it."""
+    return f"{key}-{_checksum(content)}.so"
+
+
+def is_as_named(file: str, content: bytes) -> bool:
+    """Whether a file has the contents that its name tells, if it tells any."""
+    named = _NAMED.search(file)
+    return named is None or named[1] == _checksum(content)
+
+
+_NAMED = re.compile(r"-([0-9a-f]{16})\.so$")
+
+
+def _checksum(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def import_symbol(library: ImportedLibrary, name: str) -> str:
@@ -245,6 +271,9 @@ class ErrorCode(enum.IntEnum):
     """What `debug_assert` says must hold does not; the site's construct is its message."""
     NOT_TRACE_PRESERVING = 18
     """A channel that is given when the program runs does not preserve traces, or is no number."""
+    CHECK_FAILED = 19
+    """[address of a message]: in a checked build, an access that is out of bounds. The call was
+    abandoned."""
 
 
 class CallContext(ctypes.Structure):

@@ -1,5 +1,6 @@
 """From the error that compiled code recorded to the Python exception to raise."""
 
+import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -73,6 +74,9 @@ def exception_of(
         raised.span = span
     if raised is not None:
         return raised
+    if context.code == ErrorCode.CHECK_FAILED:
+        message = ctypes.string_at(context.detail[0]).decode()  # in the program, which is loaded
+        return InternalError(what=f"{program}: {message}", span=span)
     construct = program if site is None else site.construct
     make = _EXCEPTIONS.get(context.code)
     if make is None:

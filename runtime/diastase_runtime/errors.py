@@ -133,14 +133,28 @@ class ArgumentTypeError(DiastaseError, TypeError):
 class LibraryLoadError(DiastaseError, OSError):
     """The dynamic linker refused a compiled library.
 
-    It was made for another computer, or was removed meanwhile. Compile the program again; where
-    the library lies in the cache, `DIASTASE_CACHE=0` compiles without it.
+    It was made for another computer, or was removed or changed meanwhile. Compile the program
+    again; where the library lies in the cache, `DIASTASE_CACHE=0` compiles without it.
     """
 
     title: ClassVar[str] = "Cannot load a compiled program"
     message: ClassVar[str] = "{library}: {reason}"
     library: Path
     reason: str
+
+
+class UnsafeTemporaryFolderError(DiastaseError, PermissionError):
+    """There is no folder for temporary files in which others could not exchange a library.
+
+    Programs that are not kept in the cache are loaded from a temporary folder. Others may write
+    where that is made if the folder is sticky, as `/tmp` is (`chmod +t`), so that they can rename
+    nothing of yours. Set `TMPDIR` to such a folder, or to one of your own.
+    """
+
+    title: ClassVar[str] = "No safe temporary folder"
+    message: ClassVar[str] = "others could exchange files in {directory}, /tmp and /var/tmp"
+    help: ClassVar[str] = "set TMPDIR to a folder that only you can write"
+    directory: str
 
 
 class CallbackResultError(DiastaseError, TypeError):

@@ -8,7 +8,6 @@ import ctypes
 import importlib
 import os
 import shutil
-import tempfile
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
@@ -22,11 +21,13 @@ from diastase_runtime.abi import (
     CallContext,
     Import,
     ImportedLibrary,
+    is_as_named,
     library_symbol,
 )
 from diastase_runtime.errors import InternalError, LibraryLoadError
 from diastase_runtime.process_limits import number_of_threads
 from diastase_runtime.python import tell_of_python
+from diastase_runtime.trusted_files import temporary_folder
 
 _CAPSULES = {"lapack": "scipy.linalg.cython_lapack", "blas": "scipy.linalg.cython_blas"}
 
@@ -46,15 +47,27 @@ def open_library(path: Path, *, unique: bool) -> ctypes.CDLL:
 
     The dynamic linker gives the same library twice for the same file; two programs whose code is
     equal but whose callbacks differ would then share one import table.
+
+    What was found in the cache is looked at again: that may be long ago, and the dynamic linker
+    would run other code, or none where a file was cut.
     """
     try:
-        if not unique:
-            return ctypes.CDLL(str(path))
-        with tempfile.TemporaryDirectory(prefix="diastase-") as directory:
-            copy = shutil.copyfile(path, Path(directory, path.name))
-            return ctypes.CDLL(str(copy))
+        content = path.read_bytes()
+        if is_as_named(path.name, content):
+            return _opened_copy(path.name, content) if unique else ctypes.CDLL(str(path))
     except OSError as error:
         raise LibraryLoadError(library=path, reason=str(error)) from None
+    raise LibraryLoadError(library=path, reason="its contents have changed since it was compiled")
+
+
+def _opened_copy(name: str, content: bytes) -> ctypes.CDLL:
+    directory = temporary_folder("diastase-")
+    try:
+        copy = directory / name
+        copy.write_bytes(content)
+        return ctypes.CDLL(str(copy))
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 _better: dict[Path, Path] = {}

@@ -68,7 +68,8 @@ def number_of_threads() -> int:
     text = os.environ.get(VARIABLE, "").strip()
     if not text:
         return max(1, min(_processors(), processor_quota() or MOST_THREADS, MOST_THREADS))
-    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= MOST_THREADS):
+    is_number = len(text) < 20 and text.isascii() and text.isdigit()  # Python reads none of 5000
+    if not (is_number and 1 <= int(text) <= MOST_THREADS):
         raise InvalidThreadsError(variable=VARIABLE, value=text, most=MOST_THREADS)
     return int(text)
 

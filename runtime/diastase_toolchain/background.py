@@ -12,8 +12,8 @@ Whoever wants to show what is being done watches a thread that compiles, whose s
         ...                                 # another thread reads activity.step
 
 The trap: a process may end before. Python ends threads where they take its lock again, which aborts
-within MLIR's bindings, so the process waits for MLIR's current step; and C's `exit` destroys what
-LLVM still uses, so `exit` is left before that.
+within MLIR's bindings, so the process waits for MLIR's current step, and for a linker, which is
+ended at once; and C's `exit` destroys what LLVM still uses, so `exit` is left before that.
 """
 
 import atexit
@@ -76,6 +76,10 @@ _STACK = 64 << 20
 """Bytes that a thread may use, of which it gets what it uses: LLVM and MLIR recur deeply."""
 
 
+_SIGNALS_WAIT = 0.5
+"""Seconds, at most, for which a signal's handler is put off."""
+
+
 class _Abandoned(BaseException):
     """Nobody waits any more."""
 
@@ -109,11 +113,20 @@ def go_on() -> None:
         raise _Abandoned
 
 
-def may_be_ended() -> None:
-    """Say that this work calls nothing of MLIR's any more, so that the process may end at once."""
+def still_awaited() -> Callable[[], bool]:
+    """Whether somebody waits for what this thread does; another thread may ask."""
+    thread = threading.current_thread()
+    return lambda: not getattr(thread, "abandoned", False)
+
+
+def may_be_ended(now: bool = True) -> None:
+    """Say that this work calls nothing of MLIR's any more, so that the process may end at once.
+
+    Or that it may not: that the work has begun what it ends itself where nobody waits any more.
+    """
     thread = threading.current_thread()
     if isinstance(thread, _Thread):
-        thread.may_be_ended = True
+        thread.may_be_ended = now
 
 
 def in_background(work: Callable[[], T]) -> T:
@@ -127,6 +140,10 @@ def in_background(work: Callable[[], T]) -> T:
     thread.may_be_ended = False
     try:
         thread.tasks.put(partial(_run, as_here(work), outcome))
+        while not outcome.done():
+            # A signal that comes just before a thread begins to wait does not end its wait.
+            with suppress(TimeoutError):
+                outcome.exception(timeout=_SIGNALS_WAIT)
         result = outcome.result()
     except BaseException:
         if outcome.done():

@@ -1,11 +1,11 @@
 """Where compiled libraries live: a disk cache shared by processes, or a private directory.
 
 Libraries in the cache are loaded and run, so each folder and file that is used must belong to the
-user and be writable by nobody else (`trusted_files`). An entry is a library and a JSON file with
-its artifact and checksum; both are written under a temporary name and renamed, the JSON last, and
-the library's name holds its checksum: parallel processes can only ever see complete pairs. An entry
-that is not trusted, or whose checksum does not fit, is reported, recompiled and replaced, never
-loaded.
+user and be writable by nobody else, nor may others be able to exchange one (`trusted_files`). An
+entry is a library and a JSON file with its artifact and checksum; both are written under a
+temporary name and renamed, the JSON last, and the library's name holds its checksum: parallel
+processes can only ever see complete pairs. An entry that is not trusted, or whose checksum does not
+fit, is reported, recompiled and replaced, never loaded.
 
 `DIASTASE_CACHE_DIR` names the directory; `DIASTASE_CACHE=0` switches the cache off. Then, and
 where the directory cannot be used or is full, libraries go to a directory that dies with the
@@ -20,6 +20,7 @@ import json
 import os
 import re
 import shutil
+import stat
 import sys
 import tempfile
 import time
@@ -32,12 +33,18 @@ from functools import cache
 from pathlib import Path
 from uuid import uuid4
 
-from diastase_runtime import abi, gate_table
-from diastase_runtime.abi import ABI_VERSION, Artifact
-from diastase_toolchain import trusted_files
+from diastase_runtime import abi, gate_table, trusted_files
+from diastase_runtime.abi import ABI_VERSION, ON_THE_POOL, Artifact, library_file
+from diastase_toolchain.checked.switch import checks
 from diastase_toolchain.errors import CacheWarning, LinkError, UnsafeCacheDirectoryError
 from diastase_toolchain.processor import HostProcessor, known_processor, llvmlite_version
-from diastase_toolchain.source_hash import folders_of, hash_of_files, last_change, python_files
+from diastase_toolchain.source_hash import (
+    UNFINISHED,
+    folders_of,
+    hash_of_files,
+    last_change,
+    python_files,
+)
 
 _IMPORTED = time.time() - 0.5
 """Before this process began to import the compiler, also by the clock of the file system."""
@@ -71,9 +78,20 @@ def _directory() -> Path | None:
         return None
     explicit = os.environ.get("DIASTASE_CACHE_DIR")
     if explicit:
-        return _checked(Path(explicit).expanduser().absolute())
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return _checked(Path(base) / "diastase")
+        return _checked(_in_home(explicit).absolute())
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    if not base.is_absolute():  # which the standard of that variable says to ignore
+        base = _in_home("~/.cache")
+    return _checked(base / "diastase")
+
+
+def _in_home(path: str) -> Path:
+    """A path that may begin with `~`; a home folder that is not known, or relative, is none."""
+    expanded = Path(os.path.expanduser(path))
+    if path.startswith("~") and not expanded.is_absolute():
+        reason = "is in a home folder that is not known: set HOME, or an absolute path"
+        raise UnsafeCacheDirectoryError(directory=Path(path), reason=reason)
+    return expanded
 
 
 @cache
@@ -86,17 +104,19 @@ def host_processor() -> HostProcessor:
 
 
 def _checked(directory: Path) -> Path:
-    """Make the directory if need be; refuse one that others own or can write."""
-    for folder in (directory, directory / _PROGRAMS):
-        try:
-            trusted_files.make_folder(folder)
-        except trusted_files.UntrustedError as error:
-            raise UnsafeCacheDirectoryError(directory=folder, reason=str(error)) from None
-        except OSError as error:
-            if error.errno in _FULL:
-                raise
-            reason = f"cannot be used: {error.strerror}"
-            raise UnsafeCacheDirectoryError(directory=folder, reason=reason) from None
+    """Make the directory if need be; refuse one that others own, can write or could exchange."""
+    programs = directory / _PROGRAMS
+    try:
+        trusted_files.make_way(directory)
+        trusted_files.make_folder(directory)
+        trusted_files.make_folder(programs)
+    except trusted_files.UntrustedError as error:
+        raise UnsafeCacheDirectoryError(directory=error.path, reason=str(error)) from None
+    except OSError as error:
+        if error.errno in _FULL:
+            raise
+        reason = f"cannot be used: {error.strerror}"
+        raise UnsafeCacheDirectoryError(directory=directory, reason=reason) from None
     return directory
 
 
@@ -108,10 +128,11 @@ def _warn_of_going_without(reason: str) -> None:
 def toolchain_version() -> str:
     """What machine code depends on besides the program: our sources, LLVM, and the processor."""
     # While the compiler is being worked on, its version says nothing.
-    sources = hash_of_sources(_own_sources())
-    if have_changed():
-        sources = uuid4().hex  # what is there now is not what this process has imported
-    return "\n".join([llvmlite_version(), f"ABI {ABI_VERSION}", str(host_processor()), sources])
+    sources = uuid4().hex  # where what is there now is not what this process has imported
+    if not have_changed():
+        sources = hash_of_sources(_own_sources())
+    versions = [llvmlite_version(), f"ABI {ABI_VERSION}", str(host_processor()), checks()]
+    return "\n".join([*versions, sources])
 
 
 _PACKAGES = ("diastase_engine", "diastase_mlir", "diastase_toolchain")
@@ -138,7 +159,11 @@ def have_changed(*, since_import: bool = True) -> bool:
     modules = len(sys.modules)
     if since_import and modules == _unchanged_with[0]:
         return False
-    if last_change(_own_sources()) > _IMPORTED:
+    try:
+        changed = last_change(_own_sources()) > _IMPORTED
+    except OSError:  # a new version is being put in the place of ours
+        changed = True
+    if changed:
         return True
     _unchanged_with[0] = modules
     return False
@@ -173,12 +198,12 @@ class ProgramCache:
         try:
             return self._read(record)
         except FileNotFoundError:
-            if not record.exists():
+            if not os.path.exists(record):  # `Path.exists` may raise
                 return None
             fault = "corrupted"
         except trusted_files.UntrustedError as error:
             fault = f"untrusted ({error})"
-        except (ValueError, KeyError, TypeError, OSError, RecursionError):
+        except (ValueError, KeyError, TypeError, OSError, RecursionError, MemoryError):
             fault = "corrupted"
         message = f"{fault} cache entry, compiling anew: {record}"
         warnings.warn(CacheWarning(message), stacklevel=2)
@@ -216,7 +241,7 @@ class ProgramCache:
             build(built)
             built.chmod(trusted_files.OWN_LIBRARY)
             content = built.read_bytes()
-            library = self.directory / f"{key}-{hashlib.sha256(content).hexdigest()[:16]}.so"
+            library = self.directory / library_file(key, content)
             record = self._record(Path(scratch), replace(artifact, library=library), content)
             built.replace(library)
             record.replace(self.directory / f"{key}.json")
@@ -233,28 +258,21 @@ class ProgramCache:
                 record.replace(self.directory / f"{key}.json")
 
     def _scratch(self) -> "tempfile.TemporaryDirectory[str]":
-        """Make a folder in which to build; remove those of processes that were killed."""
+        """Make a folder in which to build; remove what killed processes have left."""
         folder = self.directory / "building"
         trusted_files.make_folder(folder)
-        for entry in os.scandir(folder):
+        for path in (*folder.iterdir(), *self.directory.parent.glob(f"{UNFINISHED}*")):
             with suppress(OSError):
-                if entry.stat(follow_symlinks=False).st_mtime < time.time() - _ABANDONED:
-                    shutil.rmtree(entry.path)
+                status = path.lstat()
+                if status.st_mtime < time.time() - _ABANDONED:
+                    shutil.rmtree(path) if stat.S_ISDIR(status.st_mode) else path.unlink()
         return tempfile.TemporaryDirectory(dir=folder)
 
     def _record(self, scratch: Path, artifact: Artifact, content: bytes) -> Path:
         """Write what the cache knows of a library, `content`; not where other libraries are."""
         name = Path(artifact.library.name)
-        alone = replace(
-            artifact,
-            library=name,
-            engine=None,
-            single=None,
-            threads=None,
-            elementary=None,
-            fourier=None,
-        )
-        stored = alone.to_json()
+        others: dict[str, Path | None] = dict.fromkeys((*ON_THE_POOL, "threads", "elementary"))
+        stored = replace(artifact, library=name, **others).to_json()
         record = scratch / "program.json"
         record.touch(trusted_files.OWN_FILE)
         entry = {"artifact": stored, "checksum": _checksum(stored.encode(), content)}
@@ -275,18 +293,21 @@ def private_cache() -> ProgramCache:
 
 def uncached_artifact(artifact: Artifact, build: Callable[[Path], None]) -> Artifact:
     """Build a library that lives as long as the artifact that is returned."""
-    handle, name = tempfile.mkstemp(dir=_private_directory(os.getpid()), suffix=".so")
-    os.close(handle)
-    build(Path(name))
+    try:
+        handle, name = tempfile.mkstemp(dir=_private_directory(os.getpid()), suffix=".so")
+        os.close(handle)
+    except OSError as error:
+        raise LinkError(command="making a temporary file", reason=str(error)) from None
     kept = replace(artifact, library=Path(name))
     weakref.finalize(kept, Path(name).unlink, missing_ok=True).atexit = False
+    build(kept.library)
     return kept
 
 
 @cache
 def _private_directory(process: int) -> Path:
     """Make a directory of this process alone, removed when it ends."""
-    directory = Path(tempfile.mkdtemp(prefix="diastase-"))
+    directory = trusted_files.temporary_folder("diastase-")
 
     def remove() -> None:
         if os.getpid() == process:  # not at the end of a forked child

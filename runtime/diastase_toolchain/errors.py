@@ -27,8 +27,9 @@ class LinkerNotFoundError(CompileError, RuntimeError):
 class LinkError(CompileError, RuntimeError):
     """The system's linker refused the object file, or could not be run.
 
-    The message quotes the command and what it printed. Usual causes: a full disk, or a
-    `DIASTASE_CC` that names something which is not a linker or a C compiler driver.
+    The message quotes the command and what it printed, or says that it did not end, or wrote no
+    whole library. Usual causes: a full disk, or a `DIASTASE_CC` that names something which is not
+    a linker or a C compiler driver.
     """
 
     title: ClassVar[str] = "Linking failed"
@@ -54,12 +55,31 @@ class TargetProcessorError(DiastaseError, ValueError):
     reason: str
 
 
+class CheckedBuildError(DiastaseError, ValueError):
+    """The environment variable for checked builds asks for checks that there are not.
+
+        DIASTASE_CHECKED=bounds python program.py
+
+    Unset it for programs as they are, or see `docs/debugging.md` for what there is. The sanitizers'
+    libraries come with GCC, and must be loaded first:
+    `LD_PRELOAD=$(gcc -print-file-name=libasan.so) DIASTASE_CHECKED=address python program.py`.
+    """
+
+    title: ClassVar[str] = "Invalid checked build"
+    message: ClassVar[str] = "{variable} is {value!r}, {reason}"
+    help: ClassVar[str] = "unset it, or see docs/debugging.md for how to start a checked process"
+    variable: str
+    value: str
+    reason: str
+
+
 class UnsafeCacheDirectoryError(DiastaseError, PermissionError):
     """The cache directory is one in which others could plant a library.
 
     Compiled programs are loaded from the cache and run with your rights, so its directory must
     belong to you and be writable by nobody else: `chmod 700` it, or set `DIASTASE_CACHE_DIR` to
-    another directory.
+    another directory. Folders above it may belong to root, too, and may be writable by others if
+    they are sticky, as `/tmp` is: in others, it could be renamed and another put in its place.
     """
 
     title: ClassVar[str] = "Unsafe cache directory"

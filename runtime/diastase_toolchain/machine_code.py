@@ -26,6 +26,8 @@ from llvmlite.binding import ffi
 from llvmlite.binding.newpassmanagers import NewPassManager
 
 from diastase_runtime.abi import ENTRY_SYMBOL
+from diastase_toolchain.checked.instrumented import instrumented
+from diastase_toolchain.checked.switch import checks
 from diastase_toolchain.processor import asked_processor
 from diastase_toolchain.trip_counts import bounded_loops, not_worth_it
 
@@ -124,10 +126,14 @@ def optimised(
     """Parse LLVM IR text, hide what is not exported, and optimise the module.
 
     Of a part of a library, names in `common` are seen by the other parts and by nobody else.
+    In a build that calls a sanitizer, accesses to memory are checked and passes are few.
 
     The module lives inside the `with` only. Left to the garbage collector, a context that is part
     of a cycle (an error's traceback, say) can be freed before its module, which crashes.
     """
+    sanitizer = checks()
+    if sanitizer in ("address", "threads"):
+        text, level = instrumented(text, sanitizer), Level.VECTORS_AS_WRITTEN
     with llvm.create_context() as context:
         try:
             module = llvm.parse_assembly(text, context)

@@ -20,9 +20,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from diastase_toolchain import trusted_files
 from diastase_toolchain.errors import TargetProcessorError
-from diastase_toolchain.source_hash import write_note
+from diastase_toolchain.source_hash import read_note, write_note
 
 VARIABLE = "DIASTASE_TARGET_CPU"
 
@@ -84,8 +83,8 @@ def known_processor(directory: Path | None) -> HostProcessor:
         return asked_processor()
     note = directory / f"processor-{description}.json"
     try:
-        return HostProcessor(**json.loads(trusted_files.read(note)))
-    except (OSError, ValueError, TypeError, RecursionError):
+        return HostProcessor(**json.loads(read_note(note) or ""))
+    except (ValueError, TypeError, RecursionError):  # there is none, or none of this version
         processor = asked_processor()
         write_note(note, json.dumps(asdict(processor)))
         return processor

@@ -5,6 +5,8 @@ third of the time in which a program is found in the cache, so the hash is kept 
 under what the file system says of the files: as `git` does it, with the time of the last change of
 the file's status, which nobody can set.
 
+A note begins with a checksum of the rest: by what is noted machine code is found, and made.
+
 The trap: a file may be written twice within one tick of the file system's clock, so nothing is
 noted about files that have just been changed.
 """
@@ -16,14 +18,18 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from importlib.util import find_spec
 from operator import attrgetter
 from pathlib import Path
 
-from diastase_toolchain import trusted_files
+from diastase_runtime import trusted_files
 
 _SETTLED = 2.0
 """Seconds; more than a tick of any file system's clock."""
+
+UNFINISHED = "unfinished-"
+"""How the names of notes begin that are being written, or were when their process was killed."""
 
 
 def folders_of(*packages: str) -> list[str]:
@@ -79,17 +85,29 @@ def _hash_of_contents(paths: Iterable[str]) -> str:
 
 
 def _read_hash(note: Path) -> str | None:
+    text = read_note(note)
+    is_hash = text is not None and len(text) == 64 and set(text) <= set(string.hexdigits)
+    return text if is_hash else None
+
+
+def read_note(note: Path) -> str | None:
+    """What is in a note, if it is there, trusted and as it was written."""
     try:
-        text = trusted_files.read(note).decode()
+        checksum, _, text = trusted_files.read(note).decode().partition(" ")
     except (OSError, ValueError):
         return None
-    return text if len(text) == 64 and set(text) <= set(string.hexdigits) else None
+    return text if checksum == _checksum(text) else None
 
 
 def write_note(note: Path, text: str) -> None:
     """Write a note into the cache's directory in one step; who cannot, does without it."""
+    written = partial(tempfile.NamedTemporaryFile, "w", prefix=UNFINISHED, dir=note.parent)
     # Removing the file fails where it has become the note.
-    with suppress(OSError), tempfile.NamedTemporaryFile("w", dir=note.parent) as file:
-        file.write(text)
+    with suppress(OSError), written() as file:
+        file.write(f"{_checksum(text)} {text}")
         file.flush()
         os.replace(file.name, note)
+
+
+def _checksum(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:16]

@@ -1,33 +1,20 @@
 """Nothing leaks: malloc's own count is the same after many states as before."""
 
-import ctypes
 import gc
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
-
-class MallocInformation(ctypes.Structure):
-    """`struct mallinfo2` of glibc 2.33."""
-
-    _fields_ = tuple(
-        (name, ctypes.c_size_t)
-        for name in (
-            "arena", "ordblks", "smblks", "hblks", "hblkhd",
-            "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost",
-        )
-    )  # fmt: skip
+from soak.measures import allocated
 
 
 def bytes_in_use() -> int:
-    """Bytes that malloc has handed out, large mapped blocks included."""
-    libc = ctypes.CDLL(None)
-    if not hasattr(libc, "mallinfo2"):
+    """Bytes that malloc has handed out."""
+    found = allocated()
+    if found is None:
         pytest.skip("the C library has no mallinfo2")
-    libc.mallinfo2.restype = MallocInformation
-    information = libc.mallinfo2()
-    return information.uordblks + information.hblkhd
+    return found
 
 
 def use_everything(register: Callable, qubits: int) -> None:

@@ -20,6 +20,7 @@ from diastase_engine.libraries.tuning import settings_for
 from diastase_engine.state_vector.exports import EXPORTS
 from diastase_runtime.abi import CALLED_BY_THE_LOADER, Artifact, Import
 from diastase_toolchain import machine_code
+from diastase_toolchain.errors import CacheWarning
 
 LITTLE = frozenset(("num_qubits", "check_wires"))
 NEEDED = frozenset(
@@ -236,6 +237,30 @@ def test_one_that_another_process_has_built_is_taken(built: list[str], backgroun
     assert background.told == [("gate", "whole")]
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_what_somebody_has_removed_is_built_again(
+    built: list[str], background: Behind, whole: bool
+) -> None:
+    ours = background.engine
+    path = ours.whole() if whole else ours.having(functions("gate"))
+    path.unlink()
+    with pytest.warns(CacheWarning, match="corrupted"):
+        assert ours.having(functions("gate")).exists()
+    assert built == (["whole", "gate"] if whole else ["gate", "gate"])
+
+
+def test_another_library_that_somebody_has_removed_is_built_again(
+    built: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(
+        kernel_library.builders, "build_sorting", lambda path: path.write_text("x"), raising=False
+    )
+    others = engine._Others()
+    others.path("sorting").unlink()
+    with pytest.warns(CacheWarning, match="corrupted"):
+        assert others.path("sorting").exists()
+
+
 def test_without_a_python_to_run_the_whole_one_is_built_at_once(
     built: list[str], background: Behind, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -323,6 +348,20 @@ def test_who_is_killed_is_not_waited_for(monkeypatch: pytest.MonkeyPatch, tmp_pa
     folder = _folder(tmp_path)
     background_build.build_behind("engine", "key", folder, lambda: None, outlives=True)
     background_build.build_behind("engine", "key", folder, lambda: None, outlives=False)
+
+
+@pytest.mark.parametrize("refused", ["Popen", "flock"])
+def test_where_no_process_can_be_started_no_file_stays_open(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, refused: str
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise BlockingIOError
+
+    module = subprocess if refused == "Popen" else background_build.fcntl
+    folder, before = _folder(tmp_path), os.listdir("/proc/self/fd")
+    monkeypatch.setattr(module, refused, fail)
+    background_build.build_behind("engine", "key", folder, lambda: None, outlives=False)
+    assert os.listdir("/proc/self/fd") == before
 
 
 def test_a_folder_that_is_gone_stays_gone(tmp_path: Path) -> None:

@@ -214,6 +214,7 @@ def test_larger_states(tiled_register: Callable, qubits: int) -> None:
         state.release()
 
 
+@pytest.mark.sample(1)  # each is a whole engine
 @pytest.mark.parametrize(
     ("triple", "processor", "machine", "single"),
     [

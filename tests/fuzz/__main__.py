@@ -1,8 +1,8 @@
 """Look for wrong answers: `python -m fuzz [--seconds 600] [--only ORACLE ...] [--workers 2]`.
 
-Programs are drawn from the number of a batch, which goes on from campaign to campaign (`.fuzz`), so
-that none is drawn twice; `--seed` begins elsewhere. What is found is shrunk and put into
-`tests/fuzz/corpus`, which the suite runs.
+Programs are drawn from the number of a batch, which goes on from campaign to campaign, so that none
+is drawn twice; `--seed` begins elsewhere. What is found is shrunk and put into `tests/fuzz/corpus`,
+which the suite runs. With `--record` the counts are added to those of all campaigns, `ledger.json`.
 """
 
 import argparse
@@ -18,7 +18,8 @@ from pathlib import Path
 from fuzz.corpus import finding
 
 PROGRESS = Path(__file__).parents[2] / ".fuzz"
-ROUND = 60.0
+LEDGER = Path(__file__).with_name("ledger.json")
+ROUND = 180.0
 """Seconds that one process runs: what it has compiled goes with it."""
 
 PATIENCE = 900.0
@@ -33,6 +34,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seconds", type=float, default=600.0)
     parser.add_argument("--only", nargs="*", default=[], metavar="ORACLE")
     parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--record", action="store_true")
     parser.add_argument("--seed", type=int, help="number of the first batch")
     return parser.parse_args()
 
@@ -56,10 +58,8 @@ def one_round(names: Sequence[str], first: int, seconds: float) -> list[dict]:
 def main() -> None:
     given = arguments()
     PROGRESS.mkdir(exist_ok=True)
-    memory = PROGRESS / "next"
-    first = given.seed
-    if first is None:
-        first = int(memory.read_text()) if memory.exists() else 0
+    ledger = json.loads(LEDGER.read_text())
+    first = ledger["next"] if given.seed is None else given.seed
     until = time.monotonic() + given.seconds
     counts: dict[str, Counter] = defaultdict(Counter)
     found: set[str] = set()
@@ -73,9 +73,21 @@ def main() -> None:
                     found.add(line["found"])
                     print("found", line["found"], flush=True)
             first += STRIDE * given.workers
-            memory.write_text(str(first))
     report(counts, len(found))
+    if given.record:
+        record(ledger, counts, max(first, ledger["next"]))
     sys.exit(bool(found))
+
+
+def record(ledger: dict, counts: dict[str, Counter], following: int) -> None:
+    """Add up what became of the programs of all campaigns."""
+    for name, of_oracle in counts.items():
+        total = Counter(ledger["counts"].get(name, {}))
+        for what, number in of_oracle.items():
+            total["refused" if what.startswith("refused") else what] += number
+        ledger["counts"][name] = dict(sorted(total.items()))
+    ledger["counts"] = dict(sorted(ledger["counts"].items()))
+    LEDGER.write_text(json.dumps({**ledger, "next": following}, indent=1) + "\n")
 
 
 def report(counts: dict[str, Counter], found: int) -> None:

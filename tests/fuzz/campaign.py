@@ -15,10 +15,13 @@ from hypothesis.errors import UnsatisfiedAssumption
 from diastase import CompileError
 from diastase_mlir import FailedPassError
 from fuzz.corpus import finding
-from fuzz.oracles import ORACLES, Unstable
+from fuzz.judging import Unstable
+from fuzz.oracles import ORACLES
 
 BATCH = 10
 """Programs that hypothesis draws from one seed."""
+
+PHASES = (Phase.generate, Phase.shrink)
 
 
 class OutOfTime(BaseException):
@@ -75,7 +78,7 @@ def _given(name: str, seed: int, check: Callable) -> Callable:
         deadline=None,
         database=None,
         suppress_health_check=list(HealthCheck),
-        phases=(Phase.generate, Phase.shrink),
+        phases=PHASES,
         print_blob=False,
         report_multiple_bugs=False,
     )

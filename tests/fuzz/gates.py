@@ -15,6 +15,12 @@ GATES = {
 }  # fmt: skip
 """How many parameters and wires each has."""
 
+CHANNELS = {
+    "AmplitudeDamping": 1, "BitFlip": 1, "DepolarizingChannel": 1, "GeneralizedAmplitudeDamping": 2,
+    "PhaseDamping": 1, "PhaseFlip": 1, "ResetError": 2,
+}  # fmt: skip
+"""How many strengths each has, of at most 0.4."""
+
 FIXED = ["CNOT", "CY", "CZ", "Hadamard", "ISWAP", "PauliX", "PauliY", "PauliZ", "S", "SWAP", "SX"]
 """Clifford gates."""
 

@@ -8,7 +8,7 @@ Statements are lists of strings, numbers and lists, as JSON has them; `programs`
 
 from hypothesis import strategies as st
 
-from fuzz.gates import FIXED, GATES, MEASUREMENTS
+from fuzz.gates import CHANNELS, FIXED, GATES, MEASUREMENTS
 from fuzz.steps import DISCONTINUOUS, STEPS
 
 WIRES = 3
@@ -17,6 +17,7 @@ PLACES = 4
 
 places = st.integers(0, PLACES - 1)
 wires = st.integers(0, WIRES - 1)
+trips = st.integers(0, 3)
 
 
 def _lists(kind, *parts):
@@ -38,12 +39,20 @@ def _gate(names):
 GATE = _gate(sorted(GATES))
 FIXED_GATE = _gate(FIXED).map(lambda gate: [*gate[:-1], False])
 MATRIX = _lists("matrix", places, wires)
+CHANNEL = st.sampled_from(sorted(CHANNELS)).flatmap(
+    lambda name: _lists(
+        "channel",
+        st.just(name),
+        st.lists(places, min_size=CHANNELS[name], max_size=CHANNELS[name]),
+        wires,
+    )
+)
 
 
 def control_flow(inner):
     """Loops and branches of gates."""
     return st.one_of(
-        _lists("repeat", st.integers(0, 3), st.booleans(), st.lists(inner, max_size=3)),
+        _lists("repeat", trips, st.booleans(), st.lists(inner, max_size=3)),
         _lists("choose", places, st.lists(inner, max_size=2), st.lists(inner, max_size=2)),
     )
 
@@ -78,23 +87,44 @@ FEEDBACK = st.lists(
 )
 """Circuits that measure, reset, and act on outcomes."""
 
+NOISY = st.lists(
+    st.recursive(st.one_of(circuit_blocks(GATE), CHANNEL), control_flow, max_leaves=6),
+    min_size=1,
+    max_size=5,
+)
+"""Circuits with channels between gates, also in loops and branches."""
+
 CLIFFORD = st.lists(
     st.one_of(FIXED_GATE, _lists("adjoint", st.lists(FIXED_GATE, min_size=1, max_size=3))),
     min_size=1,
     max_size=12,
 )
 
-CIRCUIT = _lists("circuit", UNITARY, st.sampled_from(sorted(MEASUREMENTS)))
+PASSES = [
+    "cancel-inverses", "combine-global-phases", "disentangle-cnot", "disentangle-swap",
+    "loop-boundary", "merge-rotations", "parity-synth",
+]  # fmt: skip
+"""Passes that any circuit without measurements in the middle goes through."""
+
+_PASSES = st.lists(st.sampled_from(PASSES), max_size=2)
+_MEASURED = st.sampled_from(sorted(MEASUREMENTS))
+CIRCUIT = _lists("circuit", UNITARY, _MEASURED, _PASSES)
+ANY_CIRCUIT = st.one_of(
+    CIRCUIT,
+    _lists("circuit", NOISY, _MEASURED),
+    # Of a state that branches, there is no variance of an observable and no purity.
+    _lists("circuit", FEEDBACK, st.sampled_from(["word", "sum", "matrix", "probabilities"])),
+)
 
 
-def statements(names):
+def statements(names, circuit):
     """Statements with these steps: single ones, circuits, and control flow around statements."""
     step = st.sampled_from(names).map(lambda name: ["step", name])
     return st.recursive(
-        st.one_of(step, step, step, CIRCUIT),
+        st.one_of(step, step, step, circuit),
         lambda inner: st.one_of(
-            _lists("for", st.integers(0, 3), st.lists(inner, max_size=3)),
-            _lists("while", st.integers(0, 3), st.lists(inner, max_size=3)),
+            _lists("for", st.one_of(st.none(), trips), st.lists(inner, max_size=3)),
+            _lists("while", trips, st.lists(inner, max_size=3)),
             _lists("if", st.lists(inner, max_size=2), st.lists(inner, max_size=2)),
             _lists("switch", st.lists(st.lists(inner, max_size=2), min_size=2, max_size=3)),
             _lists("map", st.lists(inner, min_size=1, max_size=2)),
@@ -107,5 +137,5 @@ def statements(names):
 ALL = sorted(STEPS)
 SMOOTH = sorted(STEPS.keys() - DISCONTINUOUS)
 
-PROGRAM = st.lists(statements(ALL), min_size=1, max_size=5)
-DIFFERENTIABLE = st.lists(statements(SMOOTH), min_size=1, max_size=4)
+PROGRAM = st.lists(statements(ALL, ANY_CIRCUIT), min_size=1, max_size=5)
+DIFFERENTIABLE = st.lists(statements(SMOOTH, CIRCUIT), min_size=1, max_size=4)

@@ -6,7 +6,7 @@ control flow, eager JAX and PennyLane's `default.qubit`, without any of ours.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import jax
@@ -16,7 +16,7 @@ import pennylane as qml
 from jax import lax
 
 import diastase
-from fuzz.gates import GATES, MEASUREMENTS, as_numbers
+from fuzz.gates import CHANNELS, GATES, MEASUREMENTS, as_numbers
 from fuzz.steps import STEPS
 
 WIRES = 3
@@ -47,7 +47,12 @@ class Style:
     wires: tuple[int, ...] = (0, 1, 2)
     """What each wire is called."""
 
+    register: int | None = 3
+    """Wires of the device; None: as many as a circuit has, and what it defers measurements to."""
+
     device: str = "lightning.qubit"
+    """Of circuits without noise."""
+
     options: dict = field(default_factory=dict)
     """Of the QNode."""
 
@@ -58,7 +63,7 @@ class Style:
     end: Callable[[Sequence[int]], None] = lambda wires: None
 
 
-PLAIN = Style(loops="python", device="default.qubit")
+PLAIN = Style(loops="python", device="default.qubit", register=None)
 
 
 def random_state(seed: int, size: int = 4) -> State:
@@ -83,23 +88,35 @@ def _step(state, style, name):
     return state._replace(**{array: jnp.asarray(step(state), old.dtype)})
 
 
-def _circuit(state, style, gates, measured):
+def _circuit(state, style, gates, measured, passes=()):
     zero = 0 if style.loops == "python" else state.k - state.k
-    numbers = as_numbers(qnode(gates, measured, style)(state.v[:4], zero))
+    if has(gates, "channel"):
+        style = replace(style, device="default.mixed")
+    if has(gates, "measure"):
+        style = replace(style, options={**style.options, "mcm_method": "deferred"})
+    circuit = qnode(gates, measured, style)
+    if style.loops != "python":
+        circuit = with_passes(circuit, passes)
+    numbers = as_numbers(circuit(state.v[:4], zero))
     return state._replace(v=state.v.at[:4].set(numbers))
 
 
 def _for(state, style, trips, body):
+    """So many iterations; None: as many as the integer says, known at run time only."""
+    trips = state.k % 4 if trips is None else trips
+
     def turn(i, *carry):
         carry = run(body, State(*carry), style)
         return tuple(carry._replace(k=carry.k + i))
 
     if style.loops == "python":
-        for i in range(trips):
+        for i in range(int(trips)):
             state = State(*turn(i, *state))
         return state
     if style.loops == "ours":
         return State(*diastase.for_loop(0, trips, 1)(turn)(*state))
+    if not isinstance(trips, int):
+        return lax.fori_loop(0, trips, lambda i, carry: State(*turn(i, *carry)), state)
     turns = jnp.arange(trips)
     return lax.scan(lambda carry, i: (State(*turn(i, *carry)), None), state, turns)[0]
 
@@ -172,6 +189,51 @@ _STATEMENTS = {
 }
 
 
+def has(gates: list, sought: str) -> bool:
+    """Whether there is a gate of a kind, at any depth."""
+    return any(
+        block[0] == sought or any(has(part, sought) for part in block if _is_body(part))
+        for block in gates
+    )
+
+
+def _is_body(part: Any) -> bool:
+    return isinstance(part, list) and bool(part) and isinstance(part[0], list)
+
+
+def footprint(gates: list) -> set[int]:
+    """The wires that gates act on."""
+    wires: set[int] = set()
+    for kind, *parts in gates:
+        if kind == "gate":
+            wires |= set(parts[2])
+        elif kind in ("matrix", "channel"):
+            wires.add(parts[-1])
+        elif kind in ("controlled", "measure"):
+            wires.add(parts[0])
+        for body in filter(_is_body, parts):
+            wires |= footprint(body)
+    return wires
+
+
+def distributed(gates: list, wire: int) -> list:
+    """Put a control around each gate, at any depth, instead of around all of them."""
+
+    def of_one(block):
+        if block[0] in ("gate", "matrix"):
+            return ["controlled", wire, [block]]
+        return [distributed(part, wire) if _is_body(part) else part for part in block]
+
+    return [of_one(block) for block in gates]
+
+
+def with_passes(circuit: Callable, names: Sequence[str]) -> Callable:
+    """Apply passes of the compiler to a QNode, the first of them first."""
+    for name in names:
+        circuit = diastase.passes.apply_pass(name)(circuit)
+    return circuit
+
+
 def qnode(gates: list, measured: str, style: Style, **parts: Callable) -> Callable:
     """Make a circuit of numbers and a zero, which is known at run time only."""
     called = style.wires
@@ -183,7 +245,7 @@ def qnode(gates: list, measured: str, style: Style, **parts: Callable) -> Callab
         style.end(called)
         return measure()
 
-    device = qml.device(style.device, wires=WIRES)
+    device = qml.device(style.device, wires=style.register)
     return style.transform(qml.QNode(circuit, device, **style.options))
 
 
@@ -206,6 +268,11 @@ def _matrix(numbers, zero, style, taken, place, wire):
     angle = numbers[place]
     turn = jnp.array([[jnp.cos(angle), -jnp.sin(angle)], [jnp.sin(angle), jnp.cos(angle)]])
     qml.QubitUnitary(turn * jnp.exp(0.5j * angle), wires=style.wires[wire])
+
+
+def _channel(numbers, zero, style, taken, name, places, wire):
+    strengths = [0.2 * (1 + jnp.sin(3 * numbers[place])) for place in places]
+    getattr(qml, name)(*strengths, wires=style.wires[wire])
 
 
 def _adjoint(numbers, zero, style, taken, body):
@@ -268,10 +335,11 @@ def _measure(numbers, zero, style, taken, wire, reset, body):
 _GATES = {
     "gate": _gate,
     "matrix": _matrix,
+    "channel": _channel,
     "adjoint": _adjoint,
     "controlled": _controlled,
     "repeat": _repeat,
     "choose": _choose,
     "measure": _measure,
 }
-assert GATES.keys().isdisjoint(_GATES)
+assert (GATES.keys() | CHANNELS.keys()).isdisjoint(_GATES)

@@ -8,10 +8,12 @@ import jax
 import pytest
 from hypothesis import strategies as st
 
-from fuzz import campaign, corpus, grammar
+from fuzz import campaign, corpus, grammar, mutants
 from fuzz.campaign import batch, judge
 from fuzz.corpus import CORPUS, finding
-from fuzz.oracles import ORACLES, Oracle, Unstable, Wrong, must_equal
+from fuzz.judging import Oracle, Unstable, Wrong, must_equal
+from fuzz.mutant_table import MUTANTS
+from fuzz.oracles import ORACLES
 from fuzz.programs import random_state
 
 jax.config.update("jax_enable_x64", True)
@@ -70,3 +72,10 @@ def test_what_rounding_decides_is_not_called_wrong():
     with pytest.raises(Wrong):
         must_equal(smooth(state) + 1e-3, smooth, state)
     must_equal(smooth(state) + 1e-9, smooth, state)
+
+
+@pytest.mark.parametrize("name", MUTANTS)
+def test_each_mutant_can_still_be_made(name):
+    mutant = MUTANTS[name]
+    assert (mutants.SOURCES / mutant.file).read_text().count(mutant.old) == 1
+    assert mutant.new != mutant.old

@@ -10,11 +10,13 @@ from pathlib import Path
 
 import jax
 
+import settings
 from fuzz.campaign import batch
 from fuzz.oracles import ORACLES
 
 
 def main(seconds: str, seed: str, folder: str, *names: str) -> None:
+    settings.begin()
     jax.config.update("jax_enable_x64", True)
     until, number = time.monotonic() + float(seconds), int(seed)
     while time.monotonic() < until:

@@ -1,8 +1,11 @@
 """Stages, legality, intermediate IR, failing passes; and what compiled programs compute."""
 
+import errno
+import os
 import shutil
 import subprocess
 import sys
+import tempfile
 
 import numpy as np
 import pytest
@@ -94,6 +97,15 @@ def test_a_failing_program_leaves_nothing_in_the_working_directory(mlir_program,
     folder = caught.value.reproducer.parent
     assert folder.stat().st_mode & 0o077 == 0
     shutil.rmtree(folder)
+
+
+def test_a_failing_program_on_a_full_disk_says_what_failed(mlir_program, monkeypatch):
+    def fail(*_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(tempfile, "mkdtemp", fail)
+    with pytest.raises(FailedPassError, match=f"reproducer written to {os.devnull}"):
+        compile_module(mlir_program(FOURIER, "complex128[1]", "complex128[1]"), CompileOptions())
 
 
 def test_ir_is_kept_after_each_stage(mlir_program, tmp_path):

@@ -1,6 +1,7 @@
 """Programs where JAX is told to make arrays of 32 bits: the types of default.qubit, its values."""
 
 import warnings
+from functools import cache
 
 import jax
 import jax.numpy as jnp
@@ -98,16 +99,23 @@ def test_gradients_by_method_and_to_second_order(method):
         layers()
         return qml.expval(qml.Z(0) @ qml.X(1))
 
+    circuit = qml.QNode(energy, DEVICE, diff_method=method)
+    found = qjit(lambda x, n: (jax.value_and_grad(circuit)(x, n), jax.hessian(circuit)(x, n)))(X, 4)
+    close(found, derivatives_of_pennylane())
+
+
+@cache
+def derivatives_of_pennylane():
+    """Value, gradient and Hessian of the same, without a loop."""
+
+    @qml.qnode(DEVICE, diff_method="backprop")
     def unrolled(x):
         for i in range(4):
             qml.RX(x[i % 3], wires=i % 2)
             qml.CRY(x[1] * i, wires=[0, 1])
         return qml.expval(qml.Z(0) @ qml.X(1))
 
-    circuit = qml.QNode(energy, DEVICE, diff_method=method)
-    plain = qml.QNode(unrolled, DEVICE, diff_method="backprop")
-    found = qjit(lambda x, n: (jax.value_and_grad(circuit)(x, n), jax.hessian(circuit)(x, n)))(X, 4)
-    close(found, tuple(of_pennylane(f(plain), X) for f in (jax.value_and_grad, jax.hessian)))
+    return tuple(of_pennylane(f(unrolled), X) for f in (jax.value_and_grad, jax.hessian))
 
 
 def test_shots_outcomes_loops_and_sizes():

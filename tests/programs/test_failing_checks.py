@@ -1,12 +1,18 @@
 """What follows a check that fails, or precedes one, neither writes outside of arrays nor lies."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
 
-from diastase import for_loop, qjit
-from diastase_runtime.errors import DiastaseError, NegativeSizeError, SizeMismatchError
+from diastase import debug_assert, for_loop, qjit
+from diastase_runtime.errors import (
+    DebugAssertionError,
+    DiastaseError,
+    NegativeSizeError,
+    SizeMismatchError,
+)
 
 LARGE = 3000
 """Elements that do not fit into what surrounds a small array by chance."""
@@ -77,3 +83,24 @@ def test_a_body_that_is_traced_again_assumes_again(name):
                 compiled(x, y)
         else:
             assert float(compiled(x, y)) == expected
+
+
+@pytest.mark.parametrize("turns", [3, 100_000])
+def test_a_loop_after_a_failed_check_gives_arrays_that_are_freed_once(turns):
+    """Deallocation counts on a turn where the trip count is known; the process would abort."""
+
+    def loop(x):
+        start = x + x[0]
+        body = lambda _, pair: (pair[1] + 1e-9 * jnp.sum(pair[0]), pair[1])  # noqa: E731
+        return lax.fori_loop(0, turns, body, (start, start))
+
+    @qjit
+    def checked(x):
+        debug_assert(x[0] > 0, "positive")
+        return loop(x)
+
+    for _ in range(3):
+        with pytest.raises(DebugAssertionError):
+            checked(-np.ones(LARGE))
+    for found, wanted in zip(checked(np.ones(LARGE)), jax.jit(loop)(np.ones(LARGE)), strict=True):
+        np.testing.assert_allclose(found, wanted)

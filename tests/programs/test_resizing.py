@@ -4,9 +4,6 @@ Outside of a compiled function our control flow is plain Python on eager arrays:
 its own reference. Each is compiled once and run at several sizes.
 """
 
-import resource
-from pathlib import Path
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -15,6 +12,7 @@ import pytest
 from diastase import cond, for_loop, qjit, switch, while_loop
 from diastase.capture.control_flow.errors import ResizingError
 from diastase_runtime.errors import AssumptionError
+from soak.measures import PROCESS, resident
 
 SIZES = (0, 1, 2, 3, 8)
 """Small, as JAX compiles each operation anew for each size that a plain loop goes through."""
@@ -462,12 +460,6 @@ def test_a_question_of_python_with_different_answers():
 # --- memory --------------------------------------------------------------------------------------
 
 
-def resident():
-    """Bytes of memory that this process uses."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * resource.getpagesize()
-
-
 @qjit
 def churn(count, length):
     """Grow and shrink between nothing and `length` elements; how many there were in all."""
@@ -488,7 +480,7 @@ def churn(count, length):
     return loop(jnp.zeros(0), 0)[1]
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+@pytest.mark.skipif(not PROCESS.exists(), reason="needs /proc")
 def test_each_iteration_frees_its_memory():
     sizes, total = 0, 0
     for _ in range(1000):
@@ -501,7 +493,7 @@ def test_each_iteration_frees_its_memory():
     assert resident() - before < 20e6
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="needs /proc")
+@pytest.mark.skipif(not PROCESS.exists(), reason="needs /proc")
 def test_each_call_frees_its_memory():
     churn(50, 20_000)
     before = resident()

@@ -23,6 +23,7 @@ from diastase_runtime.errors import (
     WireOutOfRangeError,
     ZeroStepError,
 )
+from diastase_runtime.libraries import open_library
 from diastase_runtime.memref import data_pointer
 
 ADD_ONE = """(%x: tensor<?xf64>) -> tensor<?xf64> {
@@ -213,7 +214,8 @@ def test_recorded_errors_become_exceptions_at_the_users_line(load_mlir):
 
 def test_every_error_code_has_an_exception_with_a_readable_text(load_mlir):
     of_python = {ErrorCode.INTERRUPTED, ErrorCode.CALLBACK_RAISED}
-    for code in set(ErrorCode) - of_python - {ErrorCode.NONE}:
+    of_checked_builds = {ErrorCode.CHECK_FAILED}  # `test_failed_checks`
+    for code in set(ErrorCode) - of_python - of_checked_builds - {ErrorCode.NONE}:
         program = load_mlir(recording(code, 0, 1, 2), "float64[1]", "float64[1]")
         with pytest.raises(DiastaseError) as caught:
             program([np.ones(1)])
@@ -258,6 +260,26 @@ def test_a_library_that_is_gone(mlir_program, tmp_path):
     artifact = Artifact("gone", tmp_path / "gone.so", (), ())
     with pytest.raises(LibraryLoadError, match=r"gone\.so"):
         load(artifact)
+
+
+@pytest.mark.parametrize("change", ["cut", "exchanged", "emptied"])
+@pytest.mark.parametrize("unique", [False, True])
+def test_a_library_that_has_changed_since_it_was_found(
+    mlir_program, tmp_path, monkeypatch, change, unique
+):
+    """The dynamic linker would run other code, or end the process where half of a file is gone."""
+    monkeypatch.setenv("DIASTASE_CACHE_DIR", str(tmp_path / "cache"))
+    lowered = mlir_program(ADD_ONE, "float64[1]", "float64[1]")
+    artifact = compile_module(lowered, CompileOptions()).artifact
+    content = artifact.library.read_bytes()
+    other = {"cut": content[: len(content) // 2], "emptied": b"", "exchanged": content + b"\0"}
+    artifact.library.write_bytes(other[change])
+    with pytest.raises(LibraryLoadError, match="contents have changed"):
+        open_library(artifact.library, unique=unique)
+    with pytest.raises(LibraryLoadError, match="contents have changed"):
+        load(artifact)
+    artifact.library.write_bytes(content)
+    assert load(artifact)([np.ones(2)])[0].tolist() == [2.0, 2.0]
 
 
 def test_artifacts_survive_json(mlir_program):

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 from diastase_mlir import CacheWarning, CompileOptions, cache_directory, compile_module
-from diastase_runtime import load
-from diastase_runtime.abi import Site
-from diastase_toolchain import cache, trusted_files
+from diastase_runtime import load, trusted_files
+from diastase_runtime.abi import ON_THE_POOL, Artifact, Site
+from diastase_toolchain import cache, source_hash
 from diastase_toolchain.errors import LinkError, UnsafeCacheDirectoryError
 from diastase_toolchain.machine_code import emit_object
 
@@ -97,6 +97,25 @@ def test_a_missing_library_is_compiled_anew(mlir_program, directory):
     next(directory.rglob("*.so")).unlink()
     with pytest.warns(CacheWarning, match="corrupted"):
         assert not compile_it(lowered).from_cache
+
+
+def test_an_entry_that_cannot_be_asked_for_is_compiled_anew(mlir_program, directory, monkeypatch):
+    """Neither read nor looked at: an error of the disk is no error of the program."""
+    lowered = mlir_program(TIMES_TWO, *TYPES)
+    compile_it(lowered)
+    stat = os.stat
+
+    def fail(path, **options):
+        if str(path).endswith(".json") and str(directory) in str(path):
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return stat(path, **options)
+
+    def gone(path):
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(os, "stat", fail)
+    monkeypatch.setattr(trusted_files, "read", gone)
+    assert not compile_it(lowered).from_cache
 
 
 @pytest.mark.parametrize("path", ["{0}", "../programs/{1}", "..", "other/{1}"])
@@ -225,9 +244,13 @@ def test_what_killed_processes_were_building_is_removed(mlir_program, directory)
     for name, age in (("abandoned", 7200), ("at work", 60)):
         (building / name).mkdir()
         (building / name / "program.o").write_text("half of it")
-        os.utime(building / name, (time.time() - age,) * 2)
+        note = directory / f"{source_hash.UNFINISHED}{name}"
+        note.write_text("half of a note")
+        for path in (building / name, note):
+            os.utime(path, (time.time() - age,) * 2)
     compile_it(mlir_program(TIMES_TWO.replace("add", "multiply"), *TYPES))
     assert [path.name for path in building.iterdir()] == ["at work"]
+    assert [path.name for path in directory.glob("unf*")] == ["unfinished-at work"]
 
 
 FULL = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -283,3 +306,47 @@ def test_sources_that_change_under_the_process(mlir_program, directory, monkeypa
     compilation = compile_it(lowered)
     assert load(compilation.artifact)([np.array(4.0)]) == [8.0]
     assert not list(directory.rglob("*.so"))
+
+
+def test_sources_that_are_taken_away_under_the_process(mlir_program, directory, monkeypatch):
+    """As by an installer that is replacing us."""
+    lowered = mlir_program(TIMES_TWO, *TYPES)
+    monkeypatch.setattr(cache, "_own_sources", lambda: ["/no/such/file.py"])
+    monkeypatch.setattr(cache, "_unchanged_with", [0])
+    monkeypatch.setattr(cache, "toolchain_version", cache.toolchain_version.__wrapped__)
+    compilation = compile_it(lowered)
+    assert load(compilation.artifact)([np.array(4.0)]) == [8.0]
+    assert not list(directory.rglob("*.so"))
+
+
+@pytest.mark.parametrize("switch", ["0", "1"])
+def test_nowhere_to_write_is_an_error_of_ours(mlir_program, directory, monkeypatch, switch):
+    monkeypatch.setenv("DIASTASE_CACHE", switch)
+
+    def fail(*_, **__):
+        raise FULL
+
+    monkeypatch.setattr(tempfile, "mkstemp", fail)
+    monkeypatch.setattr(tempfile, "TemporaryDirectory", fail)
+    with pytest.raises(LinkError, match=r"making a temporary file.*No space left"):
+        compile_it(mlir_program(TIMES_TWO, *TYPES))
+
+
+def test_what_cannot_be_built_without_a_cache_leaves_no_file(mlir_program, directory, monkeypatch):
+    monkeypatch.setenv("DIASTASE_CC", "false")
+    private = cache._private_directory(os.getpid())
+    before = set(private.iterdir())
+    with pytest.raises(LinkError):
+        compile_it(mlir_program(TIMES_TWO, *TYPES))
+    gc.collect()
+    assert set(private.iterdir()) <= before
+    assert not list(directory.rglob("tmp*"))
+
+
+def test_an_entry_does_not_say_where_other_libraries_are(directory):
+    """Which may be elsewhere by the time that it is found."""
+    others = dict.fromkeys((*ON_THE_POOL, "threads", "elementary"), Path("/elsewhere.so"))
+    artifact = Artifact("f", Path(), (), (), **others)
+    store = cache.program_cache()
+    store.add("key", artifact, lambda path: path.write_bytes(b"library") and None)
+    assert "elsewhere" not in (directory / "programs" / "key.json").read_text()

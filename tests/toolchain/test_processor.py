@@ -7,6 +7,7 @@ import pytest
 from diastase_toolchain import processor
 from diastase_toolchain.errors import TargetProcessorError
 from diastase_toolchain.processor import HostProcessor, asked_processor, known_processor
+from diastase_toolchain.source_hash import read_note, write_note
 
 NOTED = HostProcessor("triple", "name", "+feature")
 CPUINFO = "processor\t: 0\nmodel\t: 1\ncpu MHz\t: {mhz}\nflags\t: {flags}\n\nprocessor\t: 1\n"
@@ -31,7 +32,7 @@ def noted(directory):
     """Let a note be made, and change what it says."""
     assert known_processor(directory) == asked_processor()
     (note,) = directory.glob("processor-*.json")
-    note.write_text(json.dumps(vars(NOTED)))
+    write_note(note, json.dumps(vars(NOTED)))
     return note
 
 
@@ -59,9 +60,18 @@ def test_a_note_for_another_llvm_is_not(tmp_path, cpuinfo, monkeypatch):
 @pytest.mark.parametrize("text", ["", "[]", '{"triple": 1}'])
 def test_a_damaged_note_is_written_anew(tmp_path, cpuinfo, text):
     note = noted(tmp_path)
-    note.write_text(text)
+    write_note(note, text)
     assert known_processor(tmp_path) == asked_processor()
-    assert json.loads(note.read_text()) == vars(asked_processor())
+    assert json.loads(read_note(note)) == vars(asked_processor())
+
+
+def test_a_note_with_a_flipped_bit_is_not_believed(tmp_path, cpuinfo):
+    """A feature that the processor does not have would be an illegal instruction."""
+    note = noted(tmp_path)
+    damaged = note.read_bytes().replace(b"+", b"-", 1)
+    note.write_bytes(damaged)
+    assert b"-" in damaged
+    assert known_processor(tmp_path) == asked_processor()
 
 
 def test_without_a_directory_or_a_description_llvm_is_asked(tmp_path, cpuinfo):

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from diastase_toolchain import source_hash
-from diastase_toolchain.source_hash import hash_of_files, python_files
+from diastase_toolchain.source_hash import hash_of_files, python_files, read_note, write_note
 
 
 @pytest.fixture
@@ -31,8 +31,8 @@ def test_what_is_noted_is_what_the_contents_give(files):
     fresh = hash_of_files(paths, None)
     assert hash_of_files(paths, notes) == fresh
     (note,) = notes.iterdir()
-    assert note.read_text() == fresh
-    note.write_text("0" * 64)  # so that we see that it is read
+    assert read_note(note) == fresh
+    write_note(note, "0" * 64)  # so that we see that it is read
     assert hash_of_files(paths, notes) == "0" * 64
 
 
@@ -72,9 +72,23 @@ def test_a_note_that_is_no_hash_is_not_believed(files, text):
     paths, notes = files
     fresh = hash_of_files(paths, notes)
     (note,) = notes.iterdir()
-    note.write_text(text)
+    write_note(note, text)
     assert hash_of_files(paths, notes) == fresh
-    assert note.read_text() == fresh
+    assert read_note(note) == fresh
+
+
+def test_a_note_with_a_flipped_bit_is_not_believed(files):
+    paths, notes = files
+    fresh = hash_of_files(paths, notes)
+    (note,) = notes.iterdir()
+    whole = note.read_bytes()
+    for place in range(len(whole)):
+        damaged = bytearray(whole)
+        damaged[place] ^= 1
+        note.write_bytes(damaged)
+        assert read_note(note) is None, place
+    assert hash_of_files(paths, notes) == fresh
+    assert note.read_bytes() == whole
 
 
 def test_a_folder_that_cannot_be_written(files):

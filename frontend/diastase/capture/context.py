@@ -47,7 +47,8 @@ class Folding:
     def once_more(self, count: int) -> Set[int]:
         """Which of so many operations are folded once more: a random choice, always the same."""
         number = round((self.scale - 1) / 2 % 1 * count)
-        return frozenset(random.Random(number).sample(range(count), number))
+        chosen = random.Random(number)  # noqa: S311 - is no secret
+        return frozenset(chosen.sample(range(count), number))
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ from diastase_mlir import LinkError, at, user_span, with_libraries
 from diastase_mlir.options import file_name, workspace
 from diastase_runtime import c_source
 from diastase_runtime.abi import ON_THE_POOL, Artifact
+from diastase_toolchain.linker import find_program
 
 _COMPILERS = ("cc", "gcc", "clang")
 _OURS = ("library", *ON_THE_POOL, "threads", "elementary")
@@ -143,7 +144,7 @@ def _compiler() -> str:
     """The first C compiler there is."""
     override = os.environ.get("DIASTASE_CC", "")
     own = () if Path(override).name.startswith(("ld", "mold")) or not override else (override,)
-    found = next(filter(None, map(shutil.which, own or _COMPILERS)), None)
+    found = next(filter(None, map(find_program, own or _COMPILERS)), None)
     if found is None:
         raise CompilerNotFoundError(tried=", ".join(own or _COMPILERS))
     return found

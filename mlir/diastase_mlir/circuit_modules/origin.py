@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from diastase_mlir.bindings import ir
-from diastase_mlir.diagnostics import span_of
+from diastase_mlir.diagnostics import in_mlir, span_of
 
 EQUATION, LITERAL = "equation", "literal"
 """Attributes that hold numbers."""
@@ -51,8 +51,9 @@ class Origin:
         if span not in self._locations:
             location = ir.Location.unknown()
             if span is not None:
-                line = ir.Location.file(span.file, span.line, 0)
-                location = ir.Location.name(span.function, line) if span.function else line
+                line = ir.Location.file(in_mlir(span.file), span.line, 0)
+                name = in_mlir(span.function)
+                location = ir.Location.name(name, line) if name else line
             self._locations[span] = location
             self.sources[str(location)] = source_info
         return self._locations[span]

@@ -30,10 +30,11 @@ from diastase_mlir.dialects import DIALECTS, printed
 from diastase_mlir.emit.bindings import using
 from diastase_mlir.errors import FailedPassError
 from diastase_mlir.jax_compat import eager
-from diastase_mlir.options import CompileOptions, failure_folder, file_name, workspace
+from diastase_mlir.options import CompileOptions, file_name, workspace, write_failure
 from diastase_mlir.passes.circuits.circuit import BIT, Circuit
 from diastase_mlir.passes.circuits.forwarding import forward_qubits, tidy
 from diastase_mlir.passes.circuits.registry import PASSES, PassCall
+from diastase_mlir.rewritings import is_watched, tell_of_bodies
 
 STAGE = "transform-circuits"
 """What errors and reproducers call all of this."""
@@ -69,15 +70,20 @@ def transform_circuit(
         module, origin = body.write()
         _keep(options, body.name, 0, _WRITTEN, module)
         step, circuits = _WRITTEN, _circuits(module)
+        told = _Told(body)
         try:
+            told.of(_WRITTEN, module, origin)
             for number, call in enumerate(passes):
                 step = call.name
                 _run(call, circuits)
                 _keep(options, body.name, number + 1, step, module)
+                told.of(step, module, origin)
             step = _READ
             _tidy(circuits)
             module.operation.verify()
-            return read_circuit(module, body.jaxpr, origin, body.primitives)
+            read = read_circuit(module, body.jaxpr, origin, body.primitives)
+            told.of_jaxpr(_READ, read)
+            return read
         except PassError as error:
             reason, span = error.reason, span_at(str(error.location))
         except ir.MLIRError as error:
@@ -102,6 +108,33 @@ def run_again(text: str, pass_name: str) -> str:
 
 
 # --- passes --------------------------------------------------------------------------------------
+
+
+class _Told:
+    """What a circuit has been after each step, for those who check rewritings."""
+
+    def __init__(self, body: TracedBody) -> None:
+        self._body = body
+        self._last = body.jaxpr
+        self._wires = _wires_of(body.jaxpr)
+
+    def of(self, step: str, module: ir.Module, origin: Origin) -> None:
+        """The circuit as it is now, after a step."""
+        if is_watched():
+            body = self._body
+            self.of_jaxpr(step, read_circuit(module, body.jaxpr, origin, body.primitives))
+
+    def of_jaxpr(self, step: str, now: ClosedJaxpr) -> None:
+        """The same, as it has been read."""
+        before, self._last = self._last, now
+        body = self._body
+        tell_of_bodies(step, before, now, known=body.known, related=body.related, wires=self._wires)
+
+
+def _wires_of(closed: ClosedJaxpr) -> int | None:
+    """How many wires a circuit has as it was traced, if known."""
+    allocated = (e for e in closed.jaxpr.eqns if e.primitive.name == "allocate_qubits")
+    return next((equation.params["num_wires"] for equation in allocated), None)
 
 
 def _run(call: PassCall, circuits: Sequence[Circuit]) -> None:
@@ -173,13 +206,15 @@ def _write_reproducer(
             shown = f"{failed} {json.dumps(dict(call.options))}"
             break
         _run(call, circuits)
-    path = failure_folder(body.name, options) / "reproducer.mlir"
     text = module.operation.get_asm(enable_debug_info=True, print_generic_op_form=True)
-    path.write_text(
-        f"// A pass of diastase failed: {' '.join(reason.split())}\n"
-        f"// rerun: {sys.executable} -m diastase_mlir.driver.reproducer {path}\n"
-        f"// stage: {STAGE}\n"
-        f"// pass: {shown}\n"
-        f"{text}\n"
-    )
-    return path
+
+    def kept(path: Path) -> bytes:
+        return (
+            f"// A pass of diastase failed: {' '.join(reason.split())}\n"
+            f"// rerun: {sys.executable} -m diastase_mlir.driver.reproducer {path}\n"
+            f"// stage: {STAGE}\n"
+            f"// pass: {shown}\n"
+            f"{text}\n"
+        ).encode()
+
+    return write_failure(body.name, options, "reproducer.mlir", kept)

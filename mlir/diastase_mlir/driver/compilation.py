@@ -28,6 +28,7 @@ from diastase_mlir.bindings.pass_pipeline import (
 )
 from diastase_mlir.codegen.allocation_runtime import with_memory
 from diastase_mlir.codegen.booleans import with_booleans_as_bytes
+from diastase_mlir.codegen.check_failures import with_check_failures
 from diastase_mlir.codegen.half_floats import emulated_float_types, with_half_floats
 from diastase_mlir.codegen.import_table import LinkedText, link_imports
 from diastase_mlir.codegen.llvm_text import for_llvmlite
@@ -160,7 +161,8 @@ def _to_llvm_ir(
     module = _after_passes(lowered, options, timings) if edited is None else None
     with step(TRANSLATED, part_of=timings):
         text = edited if module is None else _translated(module)
-        return link_imports(with_memory(str(text), returns=bool(lowered.results)))
+        text = with_check_failures(str(text))
+        return link_imports(with_memory(text, returns=bool(lowered.results)))
 
 
 def _translated(module: ir.Module) -> str:

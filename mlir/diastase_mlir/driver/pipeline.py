@@ -11,6 +11,7 @@ from dataclasses import replace
 from diastase_mlir.bindings.pass_pipeline import Pipeline, Stage, pass_name
 from diastase_mlir.passes.buffers.bounded_allocations import bounded_allocations
 from diastase_mlir.passes.buffers.element_loops import element_loops
+from diastase_mlir.passes.buffers.failed_checks import VERIFICATION, failed_checks
 from diastase_mlir.passes.buffers.free_after_last_use import free_after_last_use
 from diastase_mlir.passes.buffers.index_set_splitting import index_set_splitting
 from diastase_mlir.passes.buffers.interruptible_loops import interruptible_loops
@@ -46,11 +47,18 @@ from diastase_mlir.passes.tensors.reuse_destinations import reuse_destinations
 from diastase_mlir.passes.tensors.scalarize import scalarize
 from diastase_mlir.passes.tensors.slices_to_operands import slices_to_operands
 from diastase_mlir.passes.tensors.unbatch_loops import unbatch_loops
+from diastase_toolchain.checked.switch import checks
 
 _CLEAN = ("canonicalize", "cse")
 _SCALARS = frozenset({"builtin", "func", "arith", "math", "complex", "index", "llvm", "ub"})
 _ARRAYS = _SCALARS | {"scf", "tensor", "linalg", "memref", "bufferization", "affine", "cf", "shape"}
 _BUFFERS = _SCALARS | {"scf", "linalg", "memref", "bufferization", "affine", "cf"}
+
+CHECKS = (VERIFICATION, failed_checks)
+"""Passes of checked builds, of `DIASTASE_CHECKED`."""
+
+LAST_LOOPS = "func.func(convert-linalg-to-parallel-loops)"
+"""After it there are loops and accesses to memory, and no other operation on arrays."""
 
 DIALECTS = frozenset("builtin func scf stablehlo chlo quantum runtime".split())
 """What a module consists of that lowering made."""
@@ -150,7 +158,8 @@ PIPELINE = Pipeline(
                 equal_loops,
                 split_functions,  # LLVM's time grows with the square of a function's loops
                 short_loops,
-                "func.func(convert-linalg-to-parallel-loops)",
+                LAST_LOOPS,
+                *(CHECKS if checks() else ()),
                 "expand-strided-metadata",
                 "lower-affine",
                 "convert-scf-to-cf",
@@ -184,7 +193,7 @@ TRANSLATABLE = replace(PIPELINE.stages[-1], name="translate", passes=())
 PYTHON_PASSES = {
     pass_name(step): step
     for stage in PIPELINE.stages
-    for step in stage.passes
+    for step in (*stage.passes, *CHECKS)
     if not isinstance(step, str)
 }
 """Passes of ours, by the names that `PIPELINE` shows."""

@@ -26,7 +26,7 @@ from diastase_mlir.driver.continuation import begin
 from diastase_mlir.driver.pipeline import PIPELINE, PYTHON_PASSES, TRANSLATABLE, pipeline_of
 from diastase_mlir.errors import FailedPassError
 from diastase_mlir.lowering.core.lowered_module import LoweredModule
-from diastase_mlir.options import CompileOptions, failure_folder
+from diastase_mlir.options import CompileOptions, write_failure
 
 CHECKS = ("verifier", "legality check")
 """What fails besides passes."""
@@ -37,19 +37,21 @@ def write_reproducer(
 ) -> FailedPassError:
     """Find the failing pass, write the file, and make the error to raise."""
     before, failure = _isolate(lowered, options, failure)
-    path = failure_folder(lowered.name, options) / "reproducer.mlir"
-    path.write_text(
-        f"// A pass of diastase failed: {' '.join(failure.reason.split())}\n"
-        f"// rerun: {sys.executable} -m diastase_mlir.driver.reproducer {path}\n"
-        f"// stage: {failure.stage.name}\n"
-        f"// pass: {failure.pass_name}\n"
-        f"{before}\n"
-    )
+
+    def text(path: Path) -> bytes:
+        return (
+            f"// A pass of diastase failed: {' '.join(failure.reason.split())}\n"
+            f"// rerun: {sys.executable} -m diastase_mlir.driver.reproducer {path}\n"
+            f"// stage: {failure.stage.name}\n"
+            f"// pass: {failure.pass_name}\n"
+            f"{before}\n"
+        ).encode()
+
     return FailedPassError(
         stage=failure.stage.name,
         pass_name=failure.pass_name,
         reason=failure.reason,
-        reproducer=path,
+        reproducer=write_failure(lowered.name, options, "reproducer.mlir", text),
         span=failure.span,
     )
 
@@ -58,8 +60,7 @@ def write_input(
     lowered: LoweredModule, options: CompileOptions, error: ir.MLIRError
 ) -> FailedPassError:
     """Keep a module that MLIR's parser or verifier refused, and make the error to raise."""
-    path = failure_folder(lowered.name, options) / "reproducer.mlirbc"
-    path.write_bytes(lowered.bytecode)
+    path = write_failure(lowered.name, options, "reproducer.mlirbc", lambda _: lowered.bytecode)
     reason, span = reason_and_span(error)
     return FailedPassError(
         stage="parse", pass_name="verifier", reason=reason, reproducer=path, span=span
@@ -70,8 +71,8 @@ def write_llvm_reproducer(
     text: str, reason: str, lowered: LoweredModule, options: CompileOptions
 ) -> FailedPassError:
     """Keep LLVM IR that llvmlite refused, and make the error to raise."""
-    path = failure_folder(lowered.name, options) / "reproducer.ll"
-    path.write_text(f"; llvmlite cannot read this: {' '.join(reason.split())}\n{text}")
+    kept = f"; llvmlite cannot read this: {' '.join(reason.split())}\n{text}".encode()
+    path = write_failure(lowered.name, options, "reproducer.ll", lambda _: kept)
     shown = textwrap.shorten(reason, 300)  # it quotes the whole line, which may be an array
     return FailedPassError(stage="optimise", pass_name="parse", reason=shown, reproducer=path)
 

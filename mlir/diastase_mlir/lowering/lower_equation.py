@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from diastase_mlir import jax_compat
-from diastase_mlir.diagnostics import at
+from diastase_mlir.diagnostics import at, in_mlir
 from diastase_mlir.errors import LoweringError
 from diastase_mlir.jax_compat import CALLS, ir
 from diastase_mlir.lowering import control_flow
@@ -59,7 +59,9 @@ RULE_MODULES = (
 """Imported so that their rules register themselves."""
 
 LAZY_RULES = {
-    "elementwise.traced_functions": "bitcast_convert_type log log1p mulhi reduce_precision sqrt",
+    "elementwise.traced_functions": (
+        "bitcast_convert_type cosh expm1 log log1p mulhi reduce_precision sinh sqrt"
+    ),
     "fourier": "fft",
     "host.callbacks": "pure_callback io_callback debug_callback debug_print accelerated "
     "device_step",
@@ -160,4 +162,4 @@ def _location(name: str, span: Span | None) -> ir.Location:
     if span is None:
         surrounding: Any = ir.Location.current
         return surrounding
-    return ir.Location.name(name, childLoc=ir.Location.file(span.file, span.line, 0))
+    return ir.Location.name(name, childLoc=ir.Location.file(in_mlir(span.file), span.line, 0))

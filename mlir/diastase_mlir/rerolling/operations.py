@@ -39,6 +39,7 @@ from diastase_mlir.rerolling.vectors import (
     recorded,
     vector_of,
 )
+from diastase_mlir.rewritings import Equations, Rewriting, tell
 
 Run = Sequence[int]
 """Positions of the operations of a run, in order."""
@@ -108,9 +109,11 @@ def rerolled(
     renewed = list[Equation]()
     for position, equation in enumerate(equations):
         renewed += instead.get(position, (equation,))
-    return needed_equations(
+    left = needed_equations(
         renewed, results, lambda equation: is_on_register(equation) or keeps(equation)
     )[0]
+    tell(Rewriting("re-rolling", Equations(equations, results), Equations(left, results)))
+    return left
 
 
 class _Vectors:

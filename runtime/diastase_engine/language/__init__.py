@@ -82,6 +82,7 @@ from diastase_engine.language.intrinsics import (
     to_float,
     to_integer,
     widen,
+    wrapping_product,
 )
 from diastase_engine.language.types import (
     Record,
@@ -177,4 +178,5 @@ __all__ = [
     "vector",
     "wide",
     "widen",
+    "wrapping_product",
 ]

@@ -12,6 +12,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from diastase_engine.language.guards import Guard, guard
 from diastase_engine.language.types import F64, I1, I64, LANE_SET, STORED, VECTOR, PointerType, Type
 from diastase_engine.language.values import Dynamic
 
@@ -56,6 +57,12 @@ INTEGER_INSTRUCTIONS: dict[type[ast.operator], str] = {
     ast.BitOr: "or_",
     ast.BitXor: "xor",
 }
+GUARDED: dict[type[ast.operator], Guard] = {
+    ast.Mult: "product",
+    ast.LShift: "shift",
+    ast.RShift: "shift",
+}
+"""Operations on integers of which checked builds ask whether they can be."""
 LOGIC_INSTRUCTIONS: dict[type[ast.operator], str] = {
     ast.BitAnd: "and_",
     ast.BitOr: "or_",
@@ -149,6 +156,11 @@ def binary(builder: Any, operation: ast.operator, left: Any, right: Any) -> Dyna
     instruction = _instructions(first.type).get(type(operation))
     if instruction is None:
         raise TypeMismatch(f"no {type(operation).__name__} on {first.type.name}")
+    if first.type is I64 and type(operation) in GUARDED:
+        what = GUARDED[type(operation)]
+        guard(
+            builder, what, *((first.value, second.value) if what == "product" else (second.value,))
+        )
     flags = FAST_MATH if first.type.is_float else ()
     build = getattr(builder, instruction)
     result = (

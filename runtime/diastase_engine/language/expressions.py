@@ -23,6 +23,7 @@ from diastase_engine.language.functions import (
     Setting,
     Shared,
 )
+from diastase_engine.language.guards import guard
 from diastase_engine.language.instructions import Frame
 from diastase_engine.language.types import (
     F64,
@@ -238,7 +239,7 @@ class Expressions:
             return getattr(owner, node.attr)
         address, kind, length = self.field(node, owner)
         if length:
-            return Dynamic(pointer_to(kind), address)
+            return Dynamic(pointer_to(kind), address, length)
         return Dynamic(kind, self.builder.load(address, typ=kind.llvm))
 
     def field(self, node: ast.Attribute, owner: Dynamic) -> tuple[ir.Value, Type, int]:
@@ -279,6 +280,8 @@ class Expressions:
             self.refuse(node, f"an index into {owner.type.name}")
         step = self.as_dynamic(node, index, I64)
         element = owner.type.element
+        if owner.length:
+            guard(self.builder, "index", step.value, ir.Constant(I64.llvm, owner.length))
         return self.builder.gep(owner.value, [step.value], source_etype=element.llvm), element
 
     def _call(self, node: ast.Call) -> Any:

@@ -12,6 +12,7 @@ from llvmlite import ir
 from diastase_engine.language import arithmetic
 from diastase_engine.language.arithmetic import TypeMismatch, convert
 from diastase_engine.language.functions import External, Intrinsic, Kernel
+from diastase_engine.language.guards import guard
 from diastase_engine.language.types import (
     F64,
     I1,
@@ -238,9 +239,17 @@ def square_root(frame: Frame, number: Any) -> Dynamic:
 
 
 @Intrinsic
+def wrapping_product(frame: Frame, left: Any, right: Any) -> Dynamic:
+    """Product modulo 2^64; by `*`, a product must be an `i64` (`guards`)."""
+    first, second = (convert(frame.builder, value, I64) for value in (left, right))
+    return Dynamic(I64, frame.builder.mul(first.value, second.value))
+
+
+@Intrinsic
 def shift_right_logical(frame: Frame, bits: Any, count: Any) -> Dynamic:
     """Shift to the right, filling with zeros."""
     number, amount = (convert(frame.builder, value, I64) for value in (bits, count))
+    guard(frame.builder, "shift", amount.value)
     return Dynamic(I64, frame.builder.lshr(number.value, amount.value))
 
 

@@ -27,6 +27,8 @@ class Dynamic:
 
     type: Type
     value: ir.Value
+    length: int = 0
+    """Elements there are from here on, of an array inside of a record; 0: not known."""
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 _PROGRAM = """\
@@ -51,11 +51,15 @@ def build_behind(
 
     `outlives`: the process that builds goes on when ours has ended.
     """
-    with suppress(OSError):  # no process can be started, or the folder is gone or knows no locks
+    # No process may start, and the folder may be gone or know no locks.
+    with suppress(OSError), ExitStack() as until_it_ended:
         with _alone(folder) as lock:
             if find() is not None:
                 return
-            parent, ours = (-1, -1) if outlives else os.pipe()
+            parent = -1
+            if not outlives:
+                parent, ours = os.pipe()
+                until_it_ended.callback(os.close, ours)
             try:
                 _start(engine, key, folder, lock, parent)
             finally:
@@ -63,8 +67,6 @@ def build_behind(
                     os.close(parent)
         with _alone(folder):  # which is when the other one has ended
             pass
-        if ours >= 0:
-            os.close(ours)
 
 
 def _start(engine: str, key: str, folder: Path, lock: int, parent: int) -> None:

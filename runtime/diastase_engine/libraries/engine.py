@@ -67,11 +67,13 @@ class _Engine:
     def whole(self) -> Path:
         """Path of the whole one, built if there is none."""
         with self._lock:
+            self._forget_what_is_gone()
             return (self._whole or self._take(library(self._name, self._folder))).library
 
     def having(self, functions: frozenset[str]) -> Path:
         """Path of one that has these functions."""
         with self._lock:
+            self._forget_what_is_gone()
             if self._whole is None and (found := self._found(self._name)) is not None:
                 self._take(found)
             if self._whole is not None or not has_python() or have_changed(since_import=False):
@@ -87,6 +89,13 @@ class _Engine:
                     awaits.start()
                     self._is_awaited = True
             return self._parts[-1].library
+
+    def _forget_what_is_gone(self) -> None:
+        """Somebody may have emptied the cache."""
+        if self._whole is not None and not os.path.exists(self._whole.library):
+            self._whole = None
+        if self._parts and not os.path.exists(self._parts[-1].library):
+            self._functions = frozenset()
 
     def tell(self, listener: Listener) -> None:
         """Tell somebody when there is the whole one, and not before."""
@@ -124,15 +133,16 @@ class _Engine:
     def _made_behind(self) -> Artifact | None:
         key = key_of(self._folder)
         entry = f"{self._name}-{key}"
-        programs, private = program_cache(), private_cache()
-        if programs is None or self._parts[-1].library.parent != programs.directory:
-            programs = private
-        for where in dict.fromkeys((programs, private)):  # the first may be full
-            find = partial(where.find, entry)
-            build_behind(self._name, key, where.directory, find, outlives=where != private)
+        programs = program_cache()
+        if programs is not None and self._parts[-1].library.parent == programs.directory:
+            find = partial(programs.find, entry)
+            build_behind(self._name, key, programs.directory, find, outlives=True)
             if (whole := find()) is not None:
                 return whole
-        return None
+        private = private_cache()  # there is no other, or it is full
+        find = partial(private.find, entry)
+        build_behind(self._name, key, private.directory, find, outlives=False)
+        return find()
 
     def _take(self, whole: Artifact) -> Artifact:
         """Use this one from now on; those before are kept: a library may go with its artifact."""
@@ -198,7 +208,8 @@ class _Others:
     def path(self, name: str) -> Path:
         """Where a library is, the same for all threads."""
         with self._lock:
-            if name not in self._libraries:
+            known = self._libraries.get(name)
+            if known is None or not os.path.exists(known.library):  # somebody has emptied the cache
                 self._libraries[name] = library(name, _FOLDERS.get(name, name))
             return self._libraries[name].library
 

@@ -23,6 +23,7 @@ from diastase_toolchain.cache import (
     program_cache,
     uncached_artifact,
 )
+from diastase_toolchain.checked.switch import checks
 from diastase_toolchain.lazy_import import LazyModule
 from diastase_toolchain.source_hash import python_files
 
@@ -32,7 +33,10 @@ else:
     # Once per machine. Importing the kernels and their language is a fifth of our import.
     builders = LazyModule("diastase_engine.libraries.build")
 
-_TOOLS = ("linker.py", "machine_code.py", "trip_counts.py")
+_TOOLS = (
+    "checked/definitions.py", "checked/instrumented.py",
+    "linker.py", "machine_code.py", "trip_counts.py",
+)  # fmt: skip
 """What of the toolchain libraries are built by; not imported for one that there is."""
 
 _NEEDED_BY_ALL = ("call_context", "language", "libraries", "threads")
@@ -79,7 +83,7 @@ def build(name: str, path: Path) -> None:
 def key_of(folder: str) -> str:
     """Hash of all that the machine code of this folder depends on."""
     host, sources = host_processor(), hash_of_sources(sources_of(folder))
-    parts = f"{processor.llvmlite_version()} {host} {settings_for(host)} {sources}"
+    parts = f"{processor.llvmlite_version()} {host} {settings_for(host)} {checks()} {sources}"
     return hashlib.sha256(parts.encode()).hexdigest()[:32]
 
 

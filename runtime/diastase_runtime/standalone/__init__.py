@@ -15,6 +15,7 @@ they are the functions of the library behind those modules, under the names that
 
 import ctypes
 import math
+import os
 from collections.abc import Callable, Iterable, Sequence
 from importlib import resources
 from pathlib import Path
@@ -55,8 +56,10 @@ def c_source(
     """Write the C program; `names` are those of the results, `seed` is None for a random one."""
     ranks = {kind.rank for kind in (*artifact.arguments, *artifact.results)}
     numbers = range(len(arguments))
-    return Template(_TEMPLATE.read_text()).substitute(
-        name=artifact.name.replace("*/", "* /"),
+    return Template(
+        _TEMPLATE.read_text()
+    ).substitute(
+        name=string(artifact.name)[1:-1].replace("*/", "* /"),  # in a comment
         quoted_name=string(artifact.name),
         elements=", ".join(name.upper() for name in ELEMENTS),
         context=_lines(_field(*field[:2]) for field in CallContext._fields_),
@@ -196,7 +199,15 @@ ELEMENTS = {
 def string(text: str) -> str:
     """Write a string literal of C."""
     plain = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "?": "\\?"}
-    return '"' + "".join(plain.get(chr(byte)) or _character(byte) for byte in text.encode()) + '"'
+    return '"' + "".join(plain.get(chr(byte)) or _character(byte) for byte in _bytes(text)) + '"'
+
+
+def _bytes(text: str) -> bytes:
+    """The bytes of a path as the system has them, and of a text that stands for none."""
+    try:
+        return os.fsencode(text)
+    except UnicodeEncodeError:
+        return text.encode("utf8", "backslashreplace")
 
 
 def initialiser(array: np.ndarray) -> str:

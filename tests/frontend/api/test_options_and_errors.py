@@ -6,7 +6,7 @@ import gc
 import html
 import inspect
 import io
-import pickle
+import pickle  # noqa: TID251 - users may
 import re
 import weakref
 from pathlib import Path

@@ -22,6 +22,7 @@ from diastase_mlir.diagnostics import span_of, user_span
 from diastase_mlir.jax_compat import BatchAxis, is_concrete, set_batching
 from diastase_mlir.jax_compat.x64 import runs_in_64_bits
 from diastase_mlir.rerolling import Places, lines_of_run, operations_p
+from diastase_mlir.rewritings import Table, tell
 from diastase_runtime.gate_table import gate_of
 
 _MOST_TARGETS = 3
@@ -87,12 +88,14 @@ def _run(
         _refuse_many_wires(each.params["name"])
     values = in_front(operands[1:], dims[1:])
     rows = [_rows(axis, *pair) for pair in zip(values, dims[1:], strict=True)]
-    gates = lines_of_run(operations, places, [len(each) for each in rows])
+    sizes = [len(each) for each in rows]
+    gates = tuple(map(str, lines_of_run(operations, places, sizes)))
+    tell(Table(operations, places, sizes, gates))
     spans = [span_of(each.source_info) for each in operations]
     new = lanes.lanes_run_p.bind(
         operands[0],
         *([lax.concatenate(rows, 0)] if rows else []),
-        gates=tuple(map(str, gates)),
+        gates=gates,
         lines=tuple(span and (span.file, span.line, span.function) for span in spans),
     )
     return [new], [0]

@@ -45,6 +45,7 @@ from diastase_mlir.jax_compat import (
     tracer_equation,
     tracer_variable,
 )
+from diastase_mlir.rewritings import tell_of_bodies
 from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
@@ -195,7 +196,9 @@ def transformed(
 def _rewritten(jaxpr: ClosedJaxpr, captured: list[Any], call: PassCall) -> ClosedJaxpr:
     """What one pass of bodies makes of a body."""
     rewrite = call.made()
-    found = rewrite(jaxpr, _known(jaxpr, captured))
+    known = _known(jaxpr, captured)
+    found = rewrite(jaxpr, known)
+    tell_of_bodies(call.name, jaxpr, found.jaxpr, known=known, tolerance=rewrite.epsilon)
     for place, equation in found.unmoved.items():
         if place < len(captured) and isinstance(captured[place], Tracer):
             span = span_of(equation.source_info)

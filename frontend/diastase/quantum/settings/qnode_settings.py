@@ -150,6 +150,9 @@ def _shots(name: str, qnode: qml.QNode, kwargs: dict[str, Any]) -> Shots:
         if isinstance(count, Tracer) and not jnp.issubdtype(count.dtype, jnp.integer):
             reason = f"traced shots are an integer, not {count.aval.str_short()}"
             raise _invalid(name, "shots", reason)
+    total = shots.total_shots
+    if isinstance(total, int) and total >= 2**63:
+        raise _invalid(name, f"shots={given!r}", "programs count shots with 64 bits")
     return shots
 
 

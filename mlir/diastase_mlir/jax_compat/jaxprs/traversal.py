@@ -8,6 +8,7 @@ of which branches have the largest; what is known in a region only) takes `jaxpr
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, TypeVar
 
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
@@ -58,13 +59,20 @@ def equations_in(within: Any, enters: Callable[[Any], bool] = _always) -> Iterat
 
     Each comes before those inside of it; `enters` says which equations are looked into.
     """
-    for jaxpr in jaxprs_in(within):
-        for equation in jaxpr.eqns:
+    levels = [_equations_of_these(jaxprs_in(within))]  # no recursion: each would go through all
+    while levels:
+        for equation in levels[-1]:
             yield equation
-            if enters(equation):
-                inside = jaxprs_in(equation.params)
-                if inside:
-                    yield from equations_in(inside, enters)
+            inside = jaxprs_in(equation.params) if enters(equation) else []
+            if inside:
+                levels.append(_equations_of_these(inside))
+                break
+        else:
+            levels.pop()
+
+
+def _equations_of_these(jaxprs: Iterable[Jaxpr]) -> Iterator[Any]:
+    return chain.from_iterable(jaxpr.eqns for jaxpr in jaxprs)
 
 
 def equations_of(equation: Any, enters: Callable[[Any], bool] = _always) -> Iterator[Any]:

@@ -11,6 +11,7 @@ goes on: `SizeScope` has.
 import operator
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from math import prod
 from typing import Any
 
 from jax.errors import ConcretizationTypeError
@@ -71,8 +72,34 @@ def dimension_symbols(dimension: Any) -> set[str]:
 
 
 def evaluate_dimension(dimension: Any, sizes: Mapping[str, int]) -> int:
-    """The number that an expression is for these values of its symbols."""
-    return int(dimension._evaluate(sizes))
+    """The number that an expression is for these values of its symbols.
+
+    In Python's numbers, which do not wrap around: JAX computes with numpy's of 64 bits.
+    """
+    if not is_symbolic(dimension):
+        return int(dimension)
+    if not sizes.keys() >= dimension_symbols(dimension):  # JAX knows what they are equal to
+        return int(dimension._evaluate(sizes))
+    return sum(
+        coefficient * prod(_evaluate_factor(factor, sizes) ** power for factor, power in factors)
+        for factors, coefficient in dimension_terms(dimension)
+    )
+
+
+def _evaluate_factor(factor: Any, sizes: Mapping[str, int]) -> int:
+    name = factor_symbol(factor)
+    if name is not None:
+        return int(sizes[name])
+    operation, operands = factor_operation(factor)
+    return _OPERATIONS[operation](*(evaluate_dimension(operand, sizes) for operand in operands))
+
+
+_OPERATIONS: Mapping[str, Callable[[int, int], int]] = {
+    "floordiv": operator.floordiv,
+    "mod": operator.mod,
+    "max": max,
+    "min": min,
+}
 
 
 _EXPRESSIONS = type(symbolic_shape("n")[0])

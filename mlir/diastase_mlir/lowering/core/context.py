@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import contextmanager
 from itertools import count
+from math import prod
 from typing import Any
 
 from diastase_mlir import jax_compat
@@ -27,6 +28,7 @@ from diastase_mlir.lowering.core.registry import Equation, Literal, Value
 from diastase_mlir.program import DimensionBindings
 from diastase_mlir.rerolling import equations_to_lower
 from diastase_runtime.abi import ImportedLibrary
+from diastase_runtime.errors import OutOfMemoryError
 from diastase_toolchain.signals import deliver_signals
 
 EquationLowering = Callable[["LoweringContext", Equation, Sequence[Value]], Sequence[Value]]
@@ -76,6 +78,10 @@ class LoweringContext:
 
     def _type_of_array(self, aval: Any) -> ir.Type:
         element_type(aval)  # refuses what programs cannot hold
+        known = [size for size in getattr(aval, "shape", ()) if isinstance(size, int)]
+        if any(size >= 2**63 for size in known):  # which MLIR's types cannot say
+            size = prod(known) * aval.dtype.itemsize
+            raise OutOfMemoryError(construct=aval.str_short(), size=size)
         return jax_compat.type_of_aval(self.module_context, aval)
 
     def element_type_of(self, aval: Any) -> ir.Type:

@@ -29,7 +29,7 @@ from diastase_mlir.emit.operations import (
 from diastase_mlir.jax_compat import ir
 from diastase_mlir.lowering.core.registry import Value
 from diastase_mlir.program import DimensionBindings
-from diastase_runtime.errors import InternalError
+from diastase_runtime.errors import InternalError, OutOfMemoryError
 
 _OPERATIONS = {
     "max": "stablehlo.maximum",
@@ -90,7 +90,7 @@ class Dimensions:
     def number(self, dimension: Any) -> ir.Value:
         """An expression or number as a number of the program, of 64 bits; it may be negative."""
         if not jax_compat.is_symbolic(dimension):
-            return integer_constant(int(dimension))
+            return _constant(int(dimension))
         terms = [self._term(*term) for term in jax_compat.dimension_terms(dimension)]
         return reduce(partial(binary, "stablehlo.add"), terms)
 
@@ -98,13 +98,13 @@ class Dimensions:
         """Coefficient times a product of powers."""
         values = [self._factor(factor) for factor, power in factors for _ in range(power)]
         if not values:
-            return integer_constant(coefficient)
+            return _constant(coefficient)
         product = reduce(partial(binary, "runtime.product"), values)
         if coefficient == 1:
             return product
         is_axis = len(values) == 1 and jax_compat.factor_symbol(factors[0][0]) in self._axes
         name = "stablehlo.multiply" if is_axis else "runtime.product"
-        return binary(name, product, integer_constant(coefficient))
+        return binary(name, product, _constant(coefficient))
 
     def _factor(self, factor: Any) -> ir.Value:
         """A symbol, or an operation on two expressions."""
@@ -145,7 +145,7 @@ class Dimensions:
 def _vector(numbers: Sequence[int | ir.Value]) -> ir.Value:
     element, vectors = integer_type(64), list[ir.Value]()
     for own in numbers:
-        number = own if isinstance(own, ir.Value) else integer_constant(int(np.asarray(own)))
+        number = own if isinstance(own, ir.Value) else _constant(int(np.asarray(own)))
         one = ir.RankedTensorType.get([1], element)
         vectors.append(create("stablehlo.reshape", [one], [_in_64_bits(number)]).result)
     if len(vectors) == 1:
@@ -182,3 +182,10 @@ def size_of_axis(value: ir.Value, axis: int) -> ir.Value:
     """The size of a tensor along an axis, a number."""
     kind = number_type(integer_type(64))
     return create("runtime.dim", [kind], [value], {"axis": enumeration(axis)}).result
+
+
+def _constant(number: int) -> ir.Value:
+    """A number that is part of a size; raises for one that has more than 64 bits."""
+    if not -(2**63) <= number < 2**63:
+        raise OutOfMemoryError(construct=f"an array with {number} along an axis", size=abs(number))
+    return integer_constant(number)

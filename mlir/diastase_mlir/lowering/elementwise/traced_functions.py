@@ -99,23 +99,32 @@ def _mask(bits: int) -> int:
 
 def _log1p(number: jax.Array) -> tuple[jax.Array]:
     """By `|1 + z|**2 - 1 = x (x + 2) + y**2` where that is small and does not overflow."""
-    x, y = lax.real(number), lax.imag(number)
+    x, y = _parts(number)
     excess = x * (x + 2) + y * y
     near_one = 0.5 * lax.log1p(excess)
-    size = jnp.where(lax.abs(excess) < 0.5, near_one, lax.log(lax.abs(number + 1)))
+    size = jnp.where((excess > -0.5) & (excess < 3), near_one, _log_of_size(x + 1, y))
     return (lax.complex(size, lax.atan2(y, x + 1)),)
 
 
 def _log(number: jax.Array) -> tuple[jax.Array]:
     """By the larger part and the quotient of the parts, so that no square leaves the range."""
-    x, y = lax.real(number), lax.imag(number)
-    larger, smaller = lax.max(lax.abs(x), lax.abs(y)), lax.min(lax.abs(x), lax.abs(y))
-    excess = _excess(larger, smaller)
-    quotient = jnp.where(larger == 0, 0, smaller / larger)
-    scaled = lax.log(larger) + 0.5 * lax.log1p(quotient * quotient)
-    size = jnp.where(lax.abs(excess) < 0.5, 0.5 * lax.log1p(excess), scaled)
-    size = jnp.where(jnp.isinf(x) | jnp.isinf(y), jnp.inf, size)
+    x, y = _parts(number)
+    excess = _excess(*_sizes(x, y))
+    size = jnp.where(lax.abs(excess) < 0.5, 0.5 * lax.log1p(excess), _log_of_size(x, y))
     return (lax.complex(size, lax.atan2(y, x)),)
+
+
+def _sizes(x: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """The larger and the smaller of two numbers' sizes."""
+    return lax.max(lax.abs(x), lax.abs(y)), lax.min(lax.abs(x), lax.abs(y))
+
+
+def _log_of_size(x: jax.Array, y: jax.Array) -> jax.Array:
+    """The logarithm of `|x + iy|`."""
+    larger, smaller = _sizes(x, y)
+    quotient = jnp.where(larger == 0, 0, smaller / larger)
+    size = lax.log(larger) + 0.5 * lax.log1p(quotient * quotient)
+    return jnp.where(jnp.isinf(x) | jnp.isinf(y), jnp.inf, size)
 
 
 def _excess(larger: jax.Array, smaller: jax.Array) -> jax.Array:
@@ -145,8 +154,11 @@ def _square(number: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 def _sqrt(number: jax.Array) -> tuple[jax.Array]:
     """An imaginary part of -0.0 counts as 0.0, so negative numbers have roots above the axis."""
-    x, y = lax.real(number), lax.imag(number)
-    larger = lax.sqrt(0.5 * lax.abs(x) + 0.5 * lax.abs(number))
+    x, y = _parts(number)
+    # A quarter of the largest numbers, whose sizes would overflow.
+    is_large = _sizes(x, y)[0] > 0.25 * float(jnp.finfo(x.dtype).max)
+    x, y = (jnp.where(is_large, 0.25 * part, part) for part in (x, y))
+    larger = lax.sqrt(0.5 * lax.abs(x) + 0.5 * lax.abs(lax.complex(x, y)))
     smaller = jnp.where(larger == 0, 0, lax.abs(y) / (2 * larger))
     real = jnp.where(x < 0, smaller, larger)
     size = jnp.where(x < 0, larger, smaller)
@@ -155,10 +167,60 @@ def _sqrt(number: jax.Array) -> tuple[jax.Array]:
     infinite = jnp.isinf(y) & ~undefined
     real = jnp.where(infinite, jnp.inf, jnp.where(undefined, jnp.nan, real))
     imaginary = jnp.where(infinite, y, jnp.where(undefined, jnp.nan, imaginary))
-    return (lax.complex(real, imaginary),)
+    scale = jnp.where(is_large, 2, 1).astype(x.dtype)
+    return (lax.complex(scale * real, scale * imaginary),)
+
+
+def _parts(number: jax.Array) -> tuple[jax.Array, jax.Array]:
+    return lax.real(number), lax.imag(number)
+
+
+def _expm1(number: jax.Array) -> tuple[jax.Array]:
+    """With `cos(y) - 1 = -2 sin(y/2)**2`, which keeps its digits near multiples of 2 pi."""
+    x, y = _parts(number)
+    sine, cosine, half_sine = lax.sin(y), lax.cos(y), lax.sin(0.5 * y)
+    (grown_cosine, grown_sine), is_large = _grown(x, cosine, sine)
+    real = jnp.where(is_large, grown_cosine, lax.expm1(x) * cosine - 2 * half_sine * half_sine)
+    return (lax.complex(real, jnp.where(y == 0, y, grown_sine)),)
+
+
+def _sinh(number: jax.Array) -> tuple[jax.Array]:
+    """`sinh(x) cos(y) + i cosh(x) sin(y)`, so that both parts keep their digits near 0."""
+    x, y = _parts(number)
+    real, imaginary = _hyperbolic(x, lax.cos(y), lax.sin(y))
+    return (lax.complex(jnp.where(x == 0, x, real), jnp.where(y == 0, y, imaginary)),)
+
+
+def _cosh(number: jax.Array) -> tuple[jax.Array]:
+    """`cosh(x) cos(y) + i sinh(x) sin(y)`."""
+    x, y = _parts(number)
+    imaginary, real = _hyperbolic(x, lax.sin(y), lax.cos(y))
+    on_axis = jnp.where(x == 0, x * lax.sign(y), jnp.where(x < 0, -y, y))
+    return (lax.complex(real, jnp.where((x == 0) | (y == 0), on_axis, imaginary)),)
+
+
+def _hyperbolic(x: jax.Array, odd: jax.Array, even: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """`sinh(x)` times one number and `cosh(x)` times another one."""
+    size = lax.abs(x)
+    grown, is_large = _grown(size, 0.5 * lax.sign(x) * odd, 0.5 * even)
+    excess = lax.expm1(size)
+    sinh = 0.5 * lax.sign(x) * (excess + excess / (excess + 1))
+    cosh = 0.5 * (excess + 1 + 1 / (excess + 1))
+    return jnp.where(is_large, grown[0], sinh * odd), jnp.where(is_large, grown[1], cosh * even)
+
+
+def _grown(x: jax.Array, *factors: jax.Array) -> tuple[list[jax.Array], jax.Array]:
+    """The exponential times each factor without overflow in between, and where that is at hand."""
+    is_large = x > float(np.log(float(jnp.finfo(x.dtype).max))) - 2
+    exponential = lax.exp(jnp.where(is_large, 0.5 * x, x))
+    again = jnp.where(is_large, exponential, 1)
+    return [exponential * factor * again for factor in factors], is_large
 
 
 _FUNCTIONS = {
+    "cosh": _cosh,  # the pass loses digits near its zeros
+    "expm1": _expm1,  # near multiples of 2 pi i
+    "sinh": _sinh,  # and here all digits near zero
     "log": _log,  # the pass loses all digits near a size of one
     "log1p": _log1p,  # and here half of the digits near zero
     "sqrt": _sqrt,  # the pass has C's branch cut, JAX has its own

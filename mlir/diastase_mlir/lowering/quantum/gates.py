@@ -31,6 +31,7 @@ from diastase_mlir.lowering.quantum.registers import (
     wire_values,
 )
 from diastase_mlir.rerolling import lines_of_run
+from diastase_mlir.rewritings import Table, tell
 
 
 @lowers("gate", lazy=True)
@@ -217,7 +218,9 @@ def lower_run(
     context.uses_engine = True
     context.counts.several(gates)
     vector = [_vector(values)] if any(value.type.rank for value in values) else values
-    attributes = run_attributes(map(str, lines), sites)
+    texts = [str(line) for line in lines]
+    tell(Table(gates, equation.params["places"], sizes, texts))
+    attributes = run_attributes(texts, sites)
     run = create("quantum.run", [register.type], [register, *vector], attributes)
     return [Register(run.result)]
 

@@ -184,14 +184,20 @@ def _in_pieces(loop: ir.Operation, context: ir.Value) -> None:
 def _while_below(
     loop: ir.Operation, context: ir.Value, upper: ir.Value, initial: Sequence[ir.Value]
 ) -> tuple[ir.Operation, ir.Block]:
-    """A loop while its first carry is below a number and no error is recorded; and its body."""
+    """A loop while its first carry is below a number and no error is recorded; and its body.
+
+    An error does not keep it from its first turn: where the trip count is known, deallocation has
+    counted on one, after which the initial arrays are no longer the results.
+    """
     carries = [loop.operands[0], *initial]
     kinds = [carry.type for carry in carries]
     outer = create("scf.while", kinds, carries, regions=2)
     before, after = (region.blocks.append(*kinds) for region in outer.regions)
     with ir.InsertionPoint(before):
-        proceeds = compare_integers("slt", before.arguments[0], upper)
-        proceeds = binary("arith.andi", proceeds, _no_error(context))
+        index = before.arguments[0]
+        is_first = compare_integers("eq", index, loop.operands[0])
+        goes_on = binary("arith.ori", is_first, _no_error(context))
+        proceeds = binary("arith.andi", compare_integers("slt", index, upper), goes_on)
         create("scf.condition", [], [proceeds, *before.arguments])
     return outer, after
 

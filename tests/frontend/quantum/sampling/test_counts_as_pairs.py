@@ -2,7 +2,7 @@
 
 import copy
 import json
-import pickle
+import pickle  # noqa: TID251 - users may
 from concurrent.futures import ThreadPoolExecutor
 
 import jax

@@ -19,13 +19,15 @@ module {
     %c0 = arith.constant 0 : index
     %c1 = arith.constant 1 : index
     %0:2 = scf.while (%arg3 = %c0, %arg4 = %arg1) : (index, f64) -> (index, f64) {
-      %1 = arith.cmpi slt, %arg3, %arg2 : index
+      %1 = arith.cmpi eq, %arg3, %c0 : index
       %2 = llvm.getelementptr %arg0[0] : (!llvm.ptr) -> !llvm.ptr, i8
       %3 = llvm.load %2 : !llvm.ptr -> i64
       %c0_i64 = arith.constant 0 : i64
       %4 = arith.cmpi eq, %3, %c0_i64 : i64
-      %5 = arith.andi %1, %4 : i1
-      scf.condition(%5) %arg3, %arg4 : index, f64
+      %5 = arith.ori %1, %4 : i1
+      %6 = arith.cmpi slt, %arg3, %arg2 : index
+      %7 = arith.andi %6, %5 : i1
+      scf.condition(%7) %arg3, %arg4 : index, f64
     } do {
     ^bb0(%arg3: index, %arg4: f64):
       %1 = arith.subi %arg2, %arg3 : index

@@ -29,6 +29,7 @@ from diastase_mlir.emit.tensors import (
     plus,
     reshape,
     sizes_of,
+    smaller,
     times,
     unbox,
 )
@@ -116,9 +117,16 @@ def _set_apart(operand: ir.Value, fill: ir.Value, columns: Sequence[Any]) -> ir.
 
 
 def _padded(size: Size, low: Size, high: Size, interior: Size) -> Size:
-    """The size with padding; none is negative."""
-    between = times(larger(plus(size, -1), 0), interior)
-    return larger(plus(plus(size, between), plus(low, high)), 0)
+    """The size with padding; none is negative, nor does a sum wrap around."""
+    gaps = larger(plus(size, -1), 0)
+    most = quotient("divsi", _MOST_ELEMENTS, larger(gaps, 1)) if interior else 0
+    between = times(gaps, smaller(interior, most))
+    ends = plus(smaller(low, _MOST_ELEMENTS), smaller(high, _MOST_ELEMENTS))
+    return larger(plus(plus(size, between), ends), 0)
+
+
+_MOST_ELEMENTS = 2**58
+"""More than any memory holds: allocating it fails."""
 
 
 def _iota(operation: Any) -> Sequence[ir.Value]:

@@ -1,0 +1,1 @@
+"""How exact numbers are, ours and XLA's: what `docs/accuracy.md` is made of."""

@@ -1,0 +1,17 @@
+"""What must hold of a random program, by name: as by others, and as said differently."""
+
+from fuzz.judging import ORACLES
+from fuzz.oracles import (
+    circuits,
+    compilation,
+    derivatives,
+    measurements,
+    peers,
+    programs,
+    translation,
+)
+
+REGISTERED = (circuits, compilation, derivatives, measurements, peers, programs, translation)
+"""Whose checks are in the table."""
+
+__all__ = ["ORACLES", "REGISTERED"]

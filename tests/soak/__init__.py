@@ -1,0 +1,1 @@
+"""Load: many calls, many compilations, threads, processes, signals, and what a process has left."""
