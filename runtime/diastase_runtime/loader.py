@@ -55,6 +55,9 @@ _SEED_MASK = 2**64 - 1
 Placer = Callable[[Frame, Any], Any]
 """Describes an argument in a frame; what it returns must live as long as the call."""
 
+Taking = Callable[[list[int], Any], Any]
+"""Makes results of the words of their descriptors, and takes over their memory."""
+
 
 @dataclass(frozen=True)
 class EngineWork:
@@ -126,20 +129,21 @@ class Executable:
 
         For an array of rank 0 there may be a number of Python, which is converted to its dtype.
         """
-        words = self.run(arguments, seed, self._placers)
-        if len(self.readers) == 1:
-            return [self.readers[0].take(words, True)]
-        return [
-            reader.take(words, own)
-            for reader, own in zip(self.readers, self.owners(words), strict=True)
-        ]
+        return self.run(arguments, seed, self._placers, self._take)
 
     def run(
-        self, arguments: Sequence[Any], seed: int | None, placers: Sequence[Placer]
-    ) -> Sequence[int]:
-        """The same, up to the descriptors of the results, whose memory is the caller's.
+        self,
+        arguments: Sequence[Any],
+        seed: int | None,
+        placers: Sequence[Placer],
+        take: Taking,
+        how: Any = None,
+    ) -> Any:
+        """The same, with results as `take` makes them of their descriptors, told `how`.
 
-        Without a seed the context stays as it is: for programs that use none.
+        It writes 0 over the address of each result that it has taken: where it raises, or a handler
+        of signals does meanwhile, the others are freed. Without a seed the context stays as it is:
+        for programs that use none.
         """
         if len(arguments) != len(placers):
             raise self._wrong_arguments(arguments)
@@ -156,17 +160,21 @@ class Executable:
                 kept.append(placers[number](frame, argument))  # in less time
         except UnfitError:
             raise self._wrong_arguments(arguments) from None
+        words: list[int] = []
+        results = None
         try:
             self._entry(frame.pointer)
-            words = self._unpack(memory, self._results)
+            words = [*self._unpack(memory, self._results)]
+            if not frame.words[0]:
+                results = take(words, how)
         except BaseException:
-            self._drop(frame)
+            self._drop(frame, words)
             raise
         del kept
         if frame.words[0]:
             raise self._failed(frame, words)
         self._frames.append(frame)
-        return words
+        return results
 
     def observed_by(self, observer: Observer | None) -> None:
         """Call compiled code through this observer, or directly."""
@@ -211,6 +219,15 @@ class Executable:
             return [True] * len(pointers)
         return [pointer not in pointers[number + 1 :] for number, pointer in enumerate(pointers)]
 
+    def _take(self, words: list[int], _how: Any) -> list[np.ndarray]:
+        """Make NumPy's arrays of the results."""
+        if len(self.readers) == 1:
+            return [self.readers[0].take(words, True)]
+        return [
+            reader.take(words, own)
+            for reader, own in zip(self.readers, self.owners(words), strict=True)
+        ]
+
     def _failed(self, frame: Frame, words: Sequence[int]) -> BaseException:
         """Make the exception to raise, and keep the frame for the next call."""
         error = self._failure(frame.context, words)
@@ -218,23 +235,26 @@ class Executable:
         self._frames.append(frame)
         return error
 
-    def _drop(self, frame: Frame) -> None:
-        """Free what a call has left after which a handler of signals raised."""
-        words = self.layout.unpack_results(frame.memory, self.layout.results)
-        if self._entry is not self._native:  # what an observer was doing nobody knows
+    def _drop(self, frame: Frame, words: Sequence[int]) -> None:
+        """Free what a call has left after which something raised; no words: none were read yet."""
+        if not words and self._entry is not self._native:  # what an observer did nobody knows
             self._error_of(frame.context)
             return
+        words = words or self.layout.unpack_results(frame.memory, self.layout.results)
         if frame.context.code:
             self._failure(frame.context, words)
             return
+        self._free(words)
+
+    def _free(self, words: Sequence[int]) -> None:
+        """Free the results that nobody has taken."""
         for pointer in {words[first] for first in self.first_words}:
-            free(pointer)
+            free(pointer)  # nothing for 0
 
     def _failure(self, context: CallContext, words: Sequence[int]) -> BaseException:
         """Free what the failed call left, and make its exception."""
-        abandoned = context.detail[3]
-        for pointer in () if abandoned else {words[first] for first in self.first_words}:
-            free(pointer)
+        if not context.detail[3]:  # it was not abandoned
+            self._free(words)
         if context.states or context.scripts:
             release_states(context, self.artifact)
         return self._error_of(context)

@@ -134,6 +134,16 @@ def memory_of(size: int) -> Callable[[int], Any]:
     return (ctypes.c_char * size).from_address
 
 
+def give_back(words: list[int], first: int, own: bool) -> None:
+    """Free a result that was copied, if nothing else is the same memory; nobody frees it again.
+
+    Python handles signals after calls and where functions and iterations begin: not before `free`.
+    """
+    pointer, words[first] = words[first], 0
+    if own:
+        free(pointer)
+
+
 class OwnedMemory:
     """Memory of compiled code that lives as long as this object: numpy keeps it as a base.
 
@@ -143,14 +153,16 @@ class OwnedMemory:
 
     __slots__ = ("__array_interface__", "__del__")
 
-    def __init__(self, pointer: int, aligned: int, size: int):
-        self.__del__ = partial(free, pointer)
+    def __init__(self, words: list[int], first: int, aligned: int, size: int):
+        release = partial(free, words[first])
         self.__array_interface__ = {
             "version": 3,
             "shape": (size,),
             "typestr": "|u1",
             "data": (aligned, False),
         }
+        # One statement, in which no handler of signals runs: it is owned once, at any time.
+        self.__del__, words[first] = release, 0
 
 
 class ResultReader:
@@ -163,26 +175,29 @@ class ResultReader:
         self.first = first_word
         self._last = first_word + 3 + kind.rank
 
-    def take(self, words: Sequence[int], own: bool) -> np.ndarray:
-        """Make the array; unless it is to own its memory, copy it and free nothing."""
+    def take(self, words: list[int], own: bool) -> np.ndarray:
+        """Make the array; unless it is to own its memory, copy it and free nothing.
+
+        The result counts as taken from then on, with 0 for its address.
+        """
         first = self.first
         shape = words[first + 3 : self._last]
         size = prod(shape) * self._dtype.itemsize
         if size > LARGEST_COPIED_RESULT:
             return np.ndarray(shape, self._dtype, self._large(words, size, own))
         array = np.ndarray(shape, self._dtype, _bytes_at(words[first + 1], size))
-        if own:
-            free(words[first])
+        give_back(words, first, own)
         return array
 
-    def _large(self, words: Sequence[int], size: int, own: bool) -> Any:
+    def _large(self, words: list[int], size: int, own: bool) -> Any:
         """The memory itself, if it is ours and well aligned; else a copy."""
-        pointer, aligned = words[self.first], words[self.first + 1]
+        aligned = words[self.first + 1]
         if own:
-            memory = np.asarray(OwnedMemory(pointer, aligned, size))
-        else:
-            memory = array_at(aligned, (size,), _BYTE)
-        return memory if own and aligned % ALIGNMENT == 0 else _aligned_copy(memory)
+            memory = np.asarray(OwnedMemory(words, self.first, aligned, size))
+            return memory if aligned % ALIGNMENT == 0 else _aligned_copy(memory)
+        copy = _aligned_copy(array_at(aligned, (size,), _BYTE))
+        give_back(words, self.first, own)
+        return copy
 
 
 def _aligned_copy(memory: np.ndarray) -> np.ndarray:
@@ -203,12 +218,11 @@ class ScalarReader:
         self._at = _C_TYPES[kind.dtype].from_address
         self.first = first_word
 
-    def take(self, words: Sequence[int], own: bool) -> np.ndarray:
+    def take(self, words: list[int], own: bool) -> np.ndarray:
         """Make the array, with a copy of the scalar."""
         first = self.first
         array = np.array(self._at(words[first + 1]).value, self._dtype)
-        if own:
-            free(words[first])
+        give_back(words, first, own)
         return array
 
 

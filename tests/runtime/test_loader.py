@@ -25,6 +25,7 @@ from diastase_runtime.errors import (
 )
 from diastase_runtime.libraries import open_library
 from diastase_runtime.memref import data_pointer
+from soak.measures import resident
 
 ADD_ONE = """(%x: tensor<?xf64>) -> tensor<?xf64> {
     %result = stablehlo.add %x, %x : tensor<?xf64>
@@ -352,10 +353,6 @@ def test_the_gil_is_released(load_mlir):
     assert steps > 1000
 
 
-def resident_memory() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * 4096
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("size", [0, 10, 2000])
 def test_memory_stays_flat_over_many_calls(load_mlir, size):
@@ -373,10 +370,10 @@ def test_memory_stays_flat_over_many_calls(load_mlir, size):
     arguments = [np.ones(size)]
     for _ in range(1000):
         program(arguments)
-    before = resident_memory()
+    before = resident()
     for _ in range(30_000):
         program(arguments)
-    assert resident_memory() - before < 2**20
+    assert resident() - before < 2**20
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

@@ -33,7 +33,7 @@ from diastase_runtime import LARGEST_COPIED_RESULT, Executable
 from diastase_runtime.abi import ENGINES
 from diastase_runtime.frames import Frame
 from diastase_runtime.loader import Placer
-from diastase_runtime.memref import free, memory_of
+from diastase_runtime.memref import give_back, memory_of
 
 _NUMBERS = frozenset((bool, int, float, complex))
 _LEAF = jax.tree_util.tree_structure(0)
@@ -82,7 +82,11 @@ class PreparedCall:
             seed = None
         elif seed is None:
             seed = random.getrandbits(63)
-        words = executable.run(leaves, seed, self._placers)
+        return executable.run(leaves, seed, self._placers, self._take, committed)
+
+    def _take(self, words: list[int], committed: bool) -> Any:
+        """Make the results of their descriptors."""
+        executable = self.executable
         if self._is_one_array:
             return self._takers[0](executable.readers[0], words, True, committed)
         return self.in_pytree(
@@ -203,7 +207,7 @@ def _converter(aval: ShapedArray) -> Callable[[Any], np.ndarray]:
     return lambda leaf: np.asarray(leaf, dtype)
 
 
-Taker = Callable[[Any, Sequence[int], bool, bool], Any]
+Taker = Callable[[Any, list[int], bool, bool], Any]
 """From the reader of a result, the words of all, and whether it owns its memory and the result is
 committed to its device, to what JAX would return."""
 
@@ -226,7 +230,7 @@ def _copying(aval: ShapedArray) -> Taker:
     sharding, devices = cpu_placement()
     how = copying_at_once()
 
-    def take(reader: Any, words: Sequence[int], own: bool, committed: bool) -> Any:
+    def take(reader: Any, words: list[int], own: bool, committed: bool) -> Any:
         first = reader.first
         array = view(memory_at(words[first + 1]))
         try:
@@ -234,8 +238,7 @@ def _copying(aval: ShapedArray) -> Taker:
                 return make_array(aval, sharding, [array.copy()], devices, committed)
             return make_array(aval, sharding, [array], devices, committed, *how)
         finally:
-            if own:
-                free(words[first])
+            give_back(words, first, own)
 
     return take
 
