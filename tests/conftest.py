@@ -1,6 +1,7 @@
 """What all tests share: a cache directory of their own, and golden files."""
 
 import ctypes
+import os
 import re
 from pathlib import Path
 
