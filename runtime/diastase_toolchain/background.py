@@ -27,6 +27,8 @@ from functools import partial
 from queue import SimpleQueue
 from typing import TypeVar
 
+from diastase_toolchain.forks import without_forks
+
 T = TypeVar("T")
 
 
@@ -56,7 +58,8 @@ def as_here(work: Callable[[], T]) -> Callable[[], T]:
 
     def run() -> T:
         _here.activity = activity
-        return work()
+        with without_forks(for_another=True):  # which may go on when nobody waits any more
+            return work()
 
     return run
 

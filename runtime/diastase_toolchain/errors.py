@@ -38,6 +38,19 @@ class LinkError(CompileError, RuntimeError):
     reason: str
 
 
+class ForkedWhileCompilingError(CompileError, RuntimeError):
+    """A process was forked while another thread of its parent compiled for long.
+
+    A fork waits ten seconds for such threads. After that the child has locks which nobody opens,
+    and would wait for ever where it compiles. What the parent had compiled can be called. Compile
+    before the fork, or start processes with `multiprocessing.get_context("spawn")`.
+    """
+
+    title: ClassVar[str] = "Forked while compiling"
+    message: ClassVar[str] = "another thread was compiling when this process was forked"
+    help: ClassVar[str] = "compile before the fork, or use multiprocessing's method 'spawn'"
+
+
 class TargetProcessorError(DiastaseError, ValueError):
     """The environment variable for the processor names one that programs cannot be compiled for.
 

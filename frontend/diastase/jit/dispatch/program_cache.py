@@ -32,6 +32,7 @@ from diastase.jit.stages.trace_call import (
 )
 from diastase.tracing.signatures import Call, Signature
 from diastase_runtime.errors import InternalError
+from diastase_toolchain.forks import without_forks
 from diastase_toolchain.gc_pause import fewer_collections
 from diastase_toolchain.lazy_import import LazyModule
 
@@ -225,7 +226,7 @@ class Programs:
             return program_key(self.signature, arguments.call, arguments.tree, arguments.avals)
 
         # No collections between tracing and compiling, either.
-        with progress_of(self.signature.name), fewer_collections():
+        with progress_of(self.signature.name), without_forks(), fewer_collections():
             return self.made.program(key, lambda: self._build(arguments))
 
     def _build(self, arguments: Arguments) -> Compiled:

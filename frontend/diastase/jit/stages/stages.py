@@ -33,6 +33,7 @@ from diastase_mlir import (
     when_whole,
 )
 from diastase_runtime import EngineWork, exchange_engine, load
+from diastase_toolchain.forks import without_forks
 from diastase_toolchain.gc_pause import fewer_collections
 from diastase_toolchain.lazy_import import LazyModule
 
@@ -183,13 +184,13 @@ class Traced(Stage):
 
     def lower(self) -> "Lowered":
         """Translate the jaxpr to MLIR: StableHLO, control flow, the quantum dialect."""
-        with fewer_collections():
+        with without_forks(), fewer_collections():
             module = diastase_mlir.lower(self.traced.program)
         return Lowered(self.interface, self.traced, module, tracing_seconds=self.tracing_seconds)
 
     def compile(self) -> "Compiled":
         """Lower and compile, or find in the cache what that has given before, and load it."""
-        with progress_of(self.fun_name), fewer_collections():
+        with progress_of(self.fun_name), without_forks(), fewer_collections():
             made = compile_program(self.traced.program, self.interface.options)
         return self._compiled(made.compilation, made.module)
 
@@ -256,7 +257,7 @@ class Lowered(Stage):
 
     def compile(self) -> "Compiled":
         """Compile to a shared library for this machine, and load it."""
-        with progress_of(self.fun_name), fewer_collections():
+        with progress_of(self.fun_name), without_forks(), fewer_collections():
             compilation = diastase_mlir.compile_module(self.module, self.interface.options)
         return self._compiled(compilation, self.module)
 

@@ -32,6 +32,7 @@ from diastase.tracing.signatures import Call, Signature
 from diastase.tracing.trace import TracedProgram, trace
 from diastase_mlir.jax_compat import abstract_value, is_symbolic
 from diastase_runtime.errors import Span
+from diastase_toolchain.forks import without_forks
 from diastase_toolchain.gc_pause import fewer_collections
 from diastase_toolchain.lazy_import import LazyModule
 from diastase_toolchain.steps import step
@@ -160,6 +161,7 @@ def tracing_with(options: QjitOptions, name: str) -> Generator[None]:
     """Inside, a program of this name is traced as these options say; one at a time."""
     compiler = options.for_compiler(name)
     with (
+        without_forks(),
         _TRACING,
         fewer_collections(),
         settings_of(options),

@@ -1,0 +1,86 @@
+"""A process is forked while no other thread of it compiles.
+
+A forked child has the locks that other threads held, and not the threads that would open them:
+Python's, and those of MLIR, LLVM and llvmlite, of which we know nothing. So `os.fork`, and
+`multiprocessing` where it forks, waits until the other threads have compiled what they compile
+(`without_forks`), and who wants to begin to compile waits for the fork. What the forking thread
+compiles itself goes on in both processes.
+
+The trap: the other thread may wait for the one that forks. After `PATIENCE` seconds the process is
+forked nevertheless, and compiling in the child is a `ForkedWhileCompilingError`.
+"""
+
+import os
+import threading
+from collections import Counter
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from diastase_toolchain.errors import ForkedWhileCompilingError
+
+PATIENCE = 10.0
+"""Seconds that a fork waits for other threads."""
+
+
+@dataclass
+class _Compilations:
+    """Who compiles, by threads, and how many threads want to fork."""
+
+    changed: threading.Condition = field(default_factory=threading.Condition)
+    depths: Counter[int] = field(default_factory=Counter)
+    forks: int = 0
+    were_cut: bool = False
+    """Whether this process was forked while another thread compiled."""
+
+    def of_others(self) -> bool:
+        return self.depths.keys() - {threading.get_ident()} != set()
+
+
+_compilations = _Compilations()
+
+
+@contextmanager
+def without_forks(*, for_another: bool = False) -> Generator[None]:
+    """Compile inside; `for_another`: for a thread that is inside, and that a fork waits for."""
+    own, me = _compilations, threading.get_ident()
+    with own.changed:
+        if me not in own.depths and not for_another:
+            if own.were_cut:
+                raise ForkedWhileCompilingError
+            own.changed.wait_for(lambda: not own.forks)
+        own.depths[me] += 1
+    try:
+        yield
+    finally:
+        with own.changed:
+            own.depths[me] -= 1
+            if not own.depths[me]:
+                del own.depths[me]
+                own.changed.notify_all()
+
+
+def _before() -> None:
+    own = _compilations
+    with own.changed:
+        own.forks += 1
+        own.changed.wait_for(lambda: not own.of_others(), PATIENCE)
+
+
+def _after_in_parent() -> None:
+    own = _compilations
+    with own.changed:
+        own.forks -= 1
+        own.changed.notify_all()
+
+
+def _after_in_child() -> None:
+    own, me = _compilations, threading.get_ident()
+    own.changed, own.forks = threading.Condition(), 0
+    own.were_cut = own.were_cut or own.of_others()
+    own.depths = Counter({me: own.depths[me]} if me in own.depths else {})
+
+
+os.register_at_fork(
+    before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child
+)
