@@ -168,9 +168,9 @@ class _Arrays:
                 self.made.append((value, given))
 
     def of(self, value: Any) -> Any:
-        """The value that stands for all that are one array."""
-        while self.values[value] != value:
-            value = self.values[value]
+        """The value that stands for all that are one array; the way to it is halved."""
+        while (other := self.values[value]) != value:
+            self.values[value] = value = self.values[other]
         return value
 
 
