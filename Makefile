@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-training demo-noise test test-all canary fuzz fuzz-source mutants check format lint types imports bench bench-classical bench-compare docs sizes clean check-memory faults soak accuracy
+.PHONY: help demo demo-training demo-noise test test-all canary fuzz fuzz-source mutants check format lint types imports bench bench-classical bench-compare docs sizes clean check-memory faults soak accuracy upstream
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -67,6 +67,9 @@ SCALE ?= 1
 soak: $(VENV)/.installed-test ## load: millions of calls, threads, forks, signals; SCALE=0.1 for a part, ONLY="fork compil"
 	PYTHONPATH=tests $(BIN)/python -m soak --scale $(SCALE) --workers $(WORKERS) $(if $(ONLY),--only $(ONLY))
 
+upstream: $(VENV)/.installed-test ## do the bugs of others that docs/upstream.md shows still stand? ONLY="words of a title"
+	$(BIN)/python docs/upstream.py $(if $(ONLY),"$(ONLY)")
+
 canary: $(VENV)/.installed-test ## the suite with the newest JAX, PennyLane and Python: what breaks
 	$(BIN)/python tests/canary.py
 
@@ -97,9 +100,10 @@ accuracy: $(VENV)/.installed-test ## errors of all functions, conversions, edges
 bench-compare: $(VENV)/.installed-demo ## what got slower between the last two runs of make bench
 	$(BIN)/python benchmarks --regressions
 
-docs: $(VENV)/.installed-test ## draw the rooms and the table of errors from the sources, run the tour
+docs: $(VENV)/.installed-test ## draw the rooms and the tables of errors and oracles from the sources, run the tour
 	$(BIN)/python docs/rooms.py
 	$(BIN)/python docs/error_table.py
+	$(BIN)/python docs/oracle_table.py
 	$(BIN)/python docs/tour.py
 
 sizes: ## lines of each source file, largest first

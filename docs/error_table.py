@@ -8,6 +8,8 @@ import pkgutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from generated import with_part
+
 import diastase
 import diastase_engine
 import diastase_mlir
@@ -16,7 +18,6 @@ import diastase_toolchain
 from diastase import DiastaseError
 
 PAGE = Path(__file__).with_name("errors.md")
-BEGIN, END = "<!-- table: begin (docs/error_table.py) -->\n", "<!-- table: end -->\n"
 
 MODULES = {
     "diastase_runtime.errors": "While a program runs, or is loaded",
@@ -103,9 +104,7 @@ def table() -> str:
 
 def page() -> str:
     """The page with a fresh table."""
-    before, rest = PAGE.read_text().split(BEGIN)
-    _, after = rest.split(END)
-    return f"{before}{BEGIN}\n{table()}\n{END}{after}"
+    return with_part(PAGE, "table", "error_table.py", table())
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import grimp
+from generated import with_part
 
 ROOT = Path(__file__).parents[1]
 PICTURE, TABLE = ROOT / "docs" / "architecture.md", ROOT / "docs" / "rooms.md"
@@ -23,11 +24,6 @@ PACKAGES = {
 """The layer that each is in, from the top down."""
 
 Arrows = Mapping[str, set[str]]
-
-
-def marks(what: str) -> tuple[str, str]:
-    """The comments between which a part of the page is."""
-    return f"<!-- {what}: begin (docs/rooms.py) -->\n", f"<!-- {what}: end -->\n"
 
 
 def folder_of(package: str) -> Path:
@@ -102,13 +98,10 @@ def purpose(file: Path) -> str:
 
 def pages() -> dict[Path, str]:
     """The pages with a fresh picture and fresh tables."""
-    return {PICTURE: _with(PICTURE, "picture", picture()), TABLE: _with(TABLE, "rooms", table())}
-
-
-def _with(page: Path, what: str, made: str) -> str:
-    begin, end = marks(what)
-    before, rest = page.read_text().split(begin)
-    return f"{before}{begin}\n{made}\n{end}{rest.split(end)[1]}"
+    return {
+        PICTURE: with_part(PICTURE, "picture", "rooms.py", picture()),
+        TABLE: with_part(TABLE, "rooms", "rooms.py", table()),
+    }
 
 
 if __name__ == "__main__":

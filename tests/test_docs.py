@@ -118,11 +118,25 @@ def test_what_the_page_on_sizes_says_raises(error, function, arguments):
     assert type(caught.value).__name__ == error
 
 
+@pytest.fixture
+def beside_pages(monkeypatch):
+    """What `docs/generated.py` has for the others there, as when one of them is run."""
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+
+
+@pytest.mark.usefixtures("beside_pages")
 def test_the_table_of_errors():
     made = runpy.run_path(str(ROOT / "docs" / "error_table.py"))
     assert made["page"]() == made["PAGE"].read_text(), "run: make docs"
 
 
+@pytest.mark.usefixtures("beside_pages")
+def test_the_table_of_oracles():
+    made = runpy.run_path(str(ROOT / "docs" / "oracle_table.py"))
+    assert made["page"]() == made["PAGE"].read_text(), "run: make docs"
+
+
+@pytest.mark.usefixtures("beside_pages")
 def test_the_picture_and_the_table_of_rooms():
     made = runpy.run_path(str(ROOT / "docs" / "rooms.py"))
     for page, text in made["pages"]().items():

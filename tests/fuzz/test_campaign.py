@@ -37,6 +37,11 @@ def test_oracles_hold_for_some_programs(name, tmp_path, monkeypatch):
     assert counts["right"] > 0
 
 
+def test_the_page_says_what_each_oracle_compares():
+    page = (Path(__file__).parents[2] / "docs" / "trust.md").read_text()
+    assert [name for name in ORACLES if f"| `{name}` | " not in page] == []
+
+
 def test_a_wrong_program_is_shrunk_and_written_down(tmp_path, monkeypatch):
     """The oracle says that no program has two controlled gates."""
 
