@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import HealthCheck, Phase, given, reject, settings
 from hypothesis import seed as seeded
 from hypothesis.errors import UnsatisfiedAssumption
 
@@ -22,6 +22,10 @@ BATCH = 10
 """Programs that hypothesis draws from one seed."""
 
 PHASES = (Phase.generate, Phase.shrink)
+
+
+_CHECKED: set[str] = set()
+"""Programs that this process has found right: each batch begins with the same simplest one."""
 
 
 class OutOfTime(BaseException):
@@ -52,9 +56,13 @@ def batch(name: str, seed: int, until: float, running: Path) -> tuple[Counter, P
     def check(drawn: dict[str, Any]) -> None:
         if time.monotonic() > until and not last:
             raise OutOfTime
-        running.write_text(json.dumps({"oracle": name, "drawn": drawn}))
+        text = json.dumps({"oracle": name, "drawn": drawn})
+        if text in _CHECKED:
+            reject()
+        running.write_text(text)
         try:
             counts[judge(name, drawn)] += 1
+            _CHECKED.add(text)
         except UnsatisfiedAssumption:
             raise
         except Exception as error:

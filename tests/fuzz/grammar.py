@@ -24,6 +24,11 @@ def _lists(kind, *parts):
     return st.tuples(st.just(kind), *parts).map(list)
 
 
+def mostly(common, rare):
+    """Three of the one for one of the other; for `one_of`, what is named thrice is there once."""
+    return st.integers(0, 3).flatmap(lambda number: rare if number == 3 else common)
+
+
 def _gate(names):
     return st.sampled_from(names).flatmap(
         lambda name: _lists(
@@ -61,25 +66,28 @@ def circuit_blocks(leaf):
     """Gates, and adjoints, controls, loops and branches of gates."""
     return st.recursive(
         leaf,
-        lambda inner: st.one_of(
-            _lists("adjoint", st.lists(inner, min_size=1, max_size=3)),
-            _lists("controlled", wires, st.lists(inner, min_size=1, max_size=2)),
-            control_flow(inner),
+        lambda inner: mostly(
+            inner,
+            st.one_of(
+                _lists("adjoint", st.lists(inner, min_size=1, max_size=3)),
+                _lists("controlled", wires, st.lists(inner, min_size=1, max_size=2)),
+                control_flow(inner),
+            ),
         ),
         max_leaves=6,
     )
 
 
-UNITARY = st.lists(circuit_blocks(st.one_of(GATE, GATE, GATE, MATRIX)), min_size=1, max_size=5)
+UNITARY = st.lists(circuit_blocks(mostly(GATE, MATRIX)), min_size=1, max_size=5)
 """Circuits without measurements in the middle."""
 
 FEEDBACK = st.lists(
     st.recursive(
-        st.one_of(
+        mostly(
             circuit_blocks(GATE),
             _lists("measure", wires, st.booleans(), st.lists(GATE, max_size=2)),
         ),
-        control_flow,
+        lambda inner: mostly(inner, control_flow(inner)),
         max_leaves=6,
     ),
     min_size=1,
@@ -88,7 +96,11 @@ FEEDBACK = st.lists(
 """Circuits that measure, reset, and act on outcomes."""
 
 NOISY = st.lists(
-    st.recursive(st.one_of(circuit_blocks(GATE), CHANNEL), control_flow, max_leaves=6),
+    st.recursive(
+        mostly(circuit_blocks(GATE), CHANNEL),
+        lambda inner: mostly(inner, control_flow(inner)),
+        max_leaves=6,
+    ),
     min_size=1,
     max_size=5,
 )
@@ -121,14 +133,17 @@ def statements(names, circuit):
     """Statements with these steps: single ones, circuits, and control flow around statements."""
     step = st.sampled_from(names).map(lambda name: ["step", name])
     return st.recursive(
-        st.one_of(step, step, step, circuit),
-        lambda inner: st.one_of(
-            _lists("for", st.one_of(st.none(), trips), st.lists(inner, max_size=3)),
-            _lists("while", trips, st.lists(inner, max_size=3)),
-            _lists("if", st.lists(inner, max_size=2), st.lists(inner, max_size=2)),
-            _lists("switch", st.lists(st.lists(inner, max_size=2), min_size=2, max_size=3)),
-            _lists("map", st.lists(inner, min_size=1, max_size=2)),
-            _lists("jit", st.lists(inner, min_size=1, max_size=3)),
+        mostly(step, circuit),
+        lambda inner: mostly(
+            inner,
+            st.one_of(
+                _lists("for", st.one_of(st.none(), trips), st.lists(inner, max_size=3)),
+                _lists("while", trips, st.lists(inner, max_size=3)),
+                _lists("if", st.lists(inner, max_size=2), st.lists(inner, max_size=2)),
+                _lists("switch", st.lists(st.lists(inner, max_size=2), min_size=2, max_size=3)),
+                _lists("map", st.lists(inner, min_size=1, max_size=2)),
+                _lists("jit", st.lists(inner, min_size=1, max_size=3)),
+            ),
         ),
         max_leaves=6,
     )
@@ -137,5 +152,6 @@ def statements(names, circuit):
 ALL = sorted(STEPS)
 SMOOTH = sorted(STEPS.keys() - DISCONTINUOUS)
 
-PROGRAM = st.lists(statements(ALL, ANY_CIRCUIT), min_size=1, max_size=5)
-DIFFERENTIABLE = st.lists(statements(SMOOTH, CIRCUIT), min_size=1, max_size=4)
+# Hypothesis draws short lists: of statements that begin a list of one, most would be alone.
+PROGRAM = st.lists(statements(ALL, ANY_CIRCUIT), min_size=3, max_size=8)
+DIFFERENTIABLE = st.lists(statements(SMOOTH, CIRCUIT), min_size=3, max_size=6)

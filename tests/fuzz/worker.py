@@ -12,15 +12,16 @@ import jax
 
 import settings
 from fuzz.campaign import batch
-from fuzz.oracles import ORACLES
+from fuzz.oracles import in_turn
 
 
 def main(seconds: str, seed: str, folder: str, *names: str) -> None:
     settings.begin()
     jax.config.update("jax_enable_x64", True)
+    drawn = names or in_turn()
     until, number = time.monotonic() + float(seconds), int(seed)
     while time.monotonic() < until:
-        name = (names or sorted(ORACLES))[number % len(names or ORACLES)]
+        name = drawn[number % len(drawn)]
         counts, found = batch(name, number, until, Path(folder) / f"running-{seed}.json")
         line = {"oracle": name, "seed": number, "counts": counts, "found": found and str(found)}
         print(json.dumps(line), flush=True)

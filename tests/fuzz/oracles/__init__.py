@@ -14,4 +14,21 @@ from fuzz.oracles import (
 REGISTERED = (circuits, compilation, derivatives, measurements, peers, programs, translation)
 """Whose checks are in the table."""
 
-__all__ = ["ORACLES", "REGISTERED"]
+BY_OTHERS = (
+    "eager_jax_and_default_qubit",
+    "derivatives",
+    "default_mixed",
+    "feedback_on_default_qubit",
+    "noise_on_default_mixed",
+)
+"""Whose reference is not ours: mistakes that all our ways of saying it share only these see."""
+
+
+def in_turn() -> list[str]:
+    """All oracles, each beside two by others, of which the first is one."""
+    first, *rest = BY_OTHERS
+    names = enumerate(sorted(ORACLES))
+    return [name for n, own in names for name in (first, rest[n % len(rest)], own)]
+
+
+__all__ = ["BY_OTHERS", "ORACLES", "REGISTERED", "in_turn"]
