@@ -37,8 +37,8 @@ OURS = tuple(f"{ROOT / folder}{os.sep}" for folder in ("frontend", "mlir", "runt
 NOT_COUNTED = str(Path(re.__file__).parent)
 """Regular expressions are compiled when they are not remembered any more, which is by chance."""
 
-HIGHEST, HIGHEST_OF_A_PART = 1.1, 1.3
-"""Exponents: of all lines, all calls and the program; of one function, which may well sort."""
+HIGHEST, HIGHEST_OF_A_PART = 1.2, 1.5
+"""Exponents: of all lines, all calls and the program; of one function. Sorting passes."""
 EXPECTED = {
     "adjoint-of-controlled-nested": 2.0,  # each level rebuilds all that stands inside it
 }
@@ -172,6 +172,8 @@ def too_fast(found, expected=1.0):
         least = [TELLING, TELLING_SHARE * counts[1]]
         if " " not in what:
             least.append(TELLING_SHARE_OF_ALL * all_lines)
+        if counts[2] <= 2**expected * counts[1]:
+            continue  # a constant, and growth in proportion
         highest = HIGHEST if what in (LINES, CALLS) or "lines " in what else HIGHEST_OF_A_PART
         if counts[2] - counts[1] >= max(least) and exponent(counts) > expected - 1 + highest:
             problems[what] = (*counts, round(exponent(counts), 2))
@@ -187,9 +189,7 @@ def test_work_grows_with_the_program(name, monkeypatch):
     found = [counted(monkeypatch, family, k << doubling) for doubling in range(3)]
     while (problems := too_fast(found, expected)) and len(found) < SIZES:
         found.append(counted(monkeypatch, family, k << len(found)))
-    # What has taken another form in the last doubling has grown once.
-    before = too_fast(found[:-1], expected) if problems else {}
-    assert not problems.keys() & before.keys(), problems
+    assert not problems
 
 
 def all_with_all(module):
@@ -230,7 +230,7 @@ def test_a_pass_that_compares_all_with_all_is_found(monkeypatch):
     [
         (lambda k: 10_000 + 300 * k, []),
         (lambda k: 10_000 + 300 * k + 10 * k**2, [32, 64, 128]),
-        (lambda k: 100 * k * k.bit_length(), [32, 64, 128]),
+        (lambda k: 100 * k * k.bit_length(), [32]),
         (lambda k: 300 * k * (k >= 32), [32]),  # another form from 32 on, which is no growth
         (lambda k: 300 * k**2 * (k >= 32), [32, 64, 128]),
         (lambda k: k**2 // 8, [64, 128]),  # too little, up to 32

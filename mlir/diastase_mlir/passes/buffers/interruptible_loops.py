@@ -18,7 +18,7 @@ The trap: what a loop that was left has computed is anything. All sizes and posi
 computed from it are checked as any other's, and nobody sees the results.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import inf
 from typing import Any
 
@@ -32,6 +32,7 @@ from diastase_mlir.passes.operations import (
     callee_of,
     constant_of,
     declare,
+    operations_in,
     operations_named,
 )
 from diastase_runtime.abi import POLLS, CallContext, ErrorCode, ImportedLibrary, import_symbol
@@ -53,10 +54,12 @@ def interruptible_loops(module: ir.Module) -> None:
     polls = _polls(module)
     if polls:
         declare(module, {_POLL_NOW: ir.FunctionType.get([pointer_type()], [])})
+    long, slow = _around(module, _may_be_long), _around(module, _is_slow)
     for poll in polls:
         loop: Any = poll.parent
+        facts = loop.operation not in long, loop.operation in slow
         with ir.InsertionPoint(loop), poll.location:
-            _REWRITES[loop.name](loop.operation, poll)
+            _REWRITES[loop.name](loop.operation, poll, *facts)
 
 
 def _polls(module: ir.Module) -> list[ir.Operation]:
@@ -67,12 +70,24 @@ def _polls(module: ir.Module) -> list[ir.Operation]:
     ]
 
 
-def _rewrite_for(loop: ir.Operation, poll: ir.Operation) -> None:
+def _around(module: ir.Module, holds: Callable[[Any], bool]) -> set[Any]:
+    """All operations around one of which something holds."""
+    found = set[Any]()
+    for operation in filter(holds, operations_in(module)):
+        around = operation.parent
+        while around is not None and around.operation not in found:
+            found.add(around.operation)
+            around = around.operation.parent
+    return found
+
+
+def _rewrite_for(loop: ir.Operation, poll: ir.Operation, is_short: bool, is_slow: bool) -> None:
+    """Rewrite a loop, whose body is arithmetic only (`is_short`), or calls what may take long."""
     (context,), (lower, upper, step, *_) = poll.operands, loop.operands
     bounds = [constant_of(bound) for bound in (lower, upper, step)]
     in_one_piece = _trips(*bounds) <= _TURNS
-    if not _is_short(loop, poll) or not (in_one_piece or bounds[2] == 1):
-        _count_down(loop, poll)
+    if not is_short or not (in_one_piece or bounds[2] == 1):
+        _count_down(poll, is_slow)
         _as_while(loop, context)
         return
     poll.erase()
@@ -87,9 +102,9 @@ def _trips(lower: int | None, upper: int | None, step: int | None) -> float:
     return len(range(lower, upper, step))
 
 
-def _rewrite_while(loop: ir.Operation, poll: ir.Operation) -> None:
-    if not _is_short(loop, poll):
-        _count_down(loop, poll)
+def _rewrite_while(loop: ir.Operation, poll: ir.Operation, is_short: bool, is_slow: bool) -> None:
+    if not is_short:
+        _count_down(poll, is_slow)
         return
     (context,) = poll.operands
     poll.erase()
@@ -99,28 +114,25 @@ def _rewrite_while(loop: ir.Operation, poll: ir.Operation) -> None:
 _REWRITES = {"scf.for": _rewrite_for, "scf.while": _rewrite_while}
 
 
-def _is_short(loop: ir.Operation, poll: ir.Operation) -> bool:
-    """Whether a body is arithmetic only."""
-    return not _any_inside(loop, lambda inner: inner != poll and _may_be_long(inner))
-
-
 def _may_be_long(operation: ir.Operation) -> bool:
     if operation.name == "func.call":
-        return not callee_of(operation).startswith(_ELEMENTARY)
+        return not callee_of(operation).startswith((_ELEMENTARY, _POLL))
     if operation.name.startswith(_LONG_ON_ARRAYS):
         return any(_is_array(value) for value in (*operation.operands, *operation.results))
     return operation.name.startswith(_LONG)
+
+
+def _is_slow(operation: ir.Operation) -> bool:
+    return operation.name == "func.call" and callee_of(operation).startswith(_SLOW)
 
 
 def _is_array(value: ir.Value) -> bool:
     return isinstance(value.type, ir.MemRefType) and ir.MemRefType(value.type).rank > 0
 
 
-def _count_down(loop: ir.Operation, poll: ir.Operation) -> None:
+def _count_down(poll: ir.Operation, is_slow: bool) -> None:
     """Let a body that calls what may take long poll in each turn, any other in one of many."""
-    if _any_inside(
-        loop, lambda inner: inner.name == "func.call" and callee_of(inner).startswith(_SLOW)
-    ):
+    if is_slow:
         poll.attributes["callee"] = ir.FlatSymbolRefAttr.get(_POLL_NOW)
         return
     (context,) = poll.operands
@@ -130,18 +142,6 @@ def _count_down(loop: ir.Operation, poll: ir.Operation) -> None:
         store(left, polls)
         _poll_if(compare_integers("slt", left, word(0)), context, polls)
     poll.erase()
-
-
-def _any_inside(loop: ir.Operation, holds: Any) -> bool:
-    found = False
-
-    def look(operation: ir.Operation) -> ir.WalkResult:
-        nonlocal found
-        found = operation != loop and holds(operation)
-        return ir.WalkResult.INTERRUPT if found else ir.WalkResult.ADVANCE
-
-    loop.walk(look)
-    return found
 
 
 # --- the new loops --------------------------------------------------------------------------------
