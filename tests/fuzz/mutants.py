@@ -1,8 +1,9 @@
 """Does the campaign find mistakes? `python -m fuzz.mutants [--seconds 600] [--only TEXT ...]`.
 
 Each mistake of the table is made in a copy of the sources, and programs are drawn until one is
-found to be wrong, or the time is over: a few programs of each oracle in turn, nothing shrunk.
-Prints which oracle found it, after how many seconds of processor time and how many programs.
+found to be wrong, or the time is over: a few programs of each oracle in turn, nothing shrunk. What
+is found must be right without the mistake. Prints which oracle found it, after how many seconds of
+processor time and how many programs.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import jax
 from hypothesis import Phase
 
 import settings
@@ -54,7 +56,7 @@ def verdict(name: str, seconds: float) -> dict:
     lines = [json.loads(line) for line in ended.stdout.splitlines() if line.startswith("{")]
     if lines:
         return lines[-1]
-    return {"oracle": "the process died", "error": ended.stderr[-300:]}
+    return {"oracle": "the process died", "error": ended.stderr[:300]}
 
 
 def search(seconds: float) -> dict:
@@ -70,10 +72,18 @@ def search(seconds: float) -> dict:
             programs += counts.total()
             told = {"programs": programs, "seconds": round(time.process_time())}
             if found:
-                error = json.loads(found.read_text())["error"].splitlines()[0]
-                return {**told, "oracle": name, "error": error}
+                return {**told, **json.loads(found.read_text())}
             number += 1
     return {"programs": programs, "seconds": round(time.process_time())}
+
+
+def right_without(told: dict) -> bool:
+    """Whether the program is right as the sources are; one that has ended its process is."""
+    try:
+        return "drawn" not in told or bool(campaign.judge(told["oracle"], told["drawn"]))
+    except Exception as error:
+        print(json.dumps(told["drawn"]), error)
+        return False
 
 
 def main() -> None:
@@ -83,8 +93,9 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--search", type=float, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    settings.begin()
+    jax.config.update("jax_enable_x64", True)
     if given.search:
-        settings.begin()
         print(json.dumps(search(given.search)), flush=True)
         return
     names = [name for name in MUTANTS if any(text in name for text in given.only)]
@@ -94,9 +105,12 @@ def main() -> None:
         for name, told in zip(
             names, pool.map(lambda name: verdict(name, given.seconds), names), strict=True
         ):
-            killed += "oracle" in told
+            what = "nobody"
+            if "oracle" in told:
+                what = f"{told['oracle']}: {' '.join(told['error'].split())[:90]}"
+                killed += (is_right := right_without(told))
+                what += "" if is_right else " (WITHOUT THE MISTAKE, TOO)"
             numbers = f"{told.get('programs', 0):9}{told.get('seconds', 0):8}"
-            what = f"{told['oracle']}: {told['error'][:90]}" if "oracle" in told else "nobody"
             print(f"{name:48}{numbers}  {what}", flush=True)
     print(f"{killed} of {len(names)} mutants are found within {given.seconds:g} seconds")
 
