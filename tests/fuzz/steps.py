@@ -14,6 +14,10 @@ def _system(s):
     return jnp.tanh(s.m) * 0.2 + 2 * jnp.eye(s.m.shape[0])
 
 
+def _places(s):
+    return jnp.arange(s.v.shape[0])
+
+
 OF_VECTOR = {
     "sine": lambda s: jnp.sin(s.v + s.k),
     "bounded": lambda s: jnp.tanh(s.v) + 0.1 * s.v,
@@ -31,6 +35,11 @@ OF_VECTOR = {
     "row": lambda s: s.m[1] / 2,
     "sum of rows": lambda s: jnp.tanh(s.m.sum(axis=0)),
     "added": lambda s: jnp.cos(s.v.at[jnp.array([0, 0, 2])].add(s.v[1:4])),
+    "added anywhere": lambda s: (s.v / 2).at[s.k + jnp.arange(2)].add(s.v[:2] / 2, mode="drop"),
+    "filled": lambda s: s.v.at[s.k - 1 + _places(s)].get(mode="fill", fill_value=0.25),
+    "taken": lambda s: jnp.take(s.v, s.k + _places(s), mode="wrap"),
+    "window": lambda s: lax.dynamic_slice(jnp.tile(s.v, 2), (s.k,), (s.v.shape[0],)),
+    "placed": lambda s: lax.dynamic_update_slice(s.v, s.v[:2] / 2, (s.k,)),
     "softmax": lambda s: jax.nn.softmax(s.v * 2),
     "gelu": lambda s: jax.nn.gelu(s.v) / 2,
     "solved": lambda s: jnp.linalg.solve(_system(s), s.v),
