@@ -22,6 +22,7 @@ import enum
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -149,6 +150,8 @@ class Site:
     function: str
     construct: str
     """What stands there, in the user's words: `RX`, `for_loop`, `measure`."""
+    text: str = ""
+    """The line itself, where it travels with the program."""
 
 
 @dataclass(frozen=True)
@@ -206,7 +209,11 @@ class Artifact:
     @staticmethod
     def from_json(text: str) -> "Artifact":
         """Read what `to_json` wrote; raises ValueError, KeyError or TypeError on anything else."""
-        fields: dict[str, Any] = json.loads(text)
+        return Artifact.from_fields(json.loads(text))
+
+    @staticmethod
+    def from_fields(fields: Mapping[str, Any]) -> "Artifact":
+        """The same of what JSON made of it."""
         libraries = {
             name: None if fields[name] is None else Path(fields[name])
             for name in (*ON_THE_POOL, "threads", "elementary")

@@ -21,8 +21,9 @@ import jax
 import numpy as np
 
 from diastase.debugging.ir import qjit_function
-from diastase.jit.options.ir_errors import CompilerNotFoundError, NeedsPythonError
+from diastase.jit.options.ir_errors import CompilerNotFoundError
 from diastase.jit.qjit import QJIT
+from diastase.jit.stages.saving import needs_python
 from diastase.jit.stages.stages import Compiled
 from diastase.jit.stages.trace_call import read_arguments
 from diastase_mlir import LinkError, at, user_span, with_libraries
@@ -125,19 +126,8 @@ def _read_call(fn: Any, args: tuple[Any, ...], caller: str) -> _Call:
         arguments = read_arguments(function.signature, function.signature.split(positional, named))
         compiled = function.programs.compiled_for(arguments)
     if compiled.direct_call.executable.artifact.callbacks:
-        raise _needs_python(compiled)
+        raise needs_python(compiled)
     return _Call(compiled, compiled.direct_call.arrays(arguments.leaves))
-
-
-def _needs_python(compiled: Compiled) -> NeedsPythonError:
-    equations = [callback.equation for callback in compiled.module.callbacks]
-    equation = next((equation for equation in equations if equation is not None), None)
-    if equation is None:
-        return NeedsPythonError(program=compiled.fun_name, what="it")
-    reason = "is the user's own" if equation.users_own else f"runs in Python: {equation.reason}"
-    return NeedsPythonError(
-        program=compiled.fun_name, what=equation.primitive, reason=reason, span=equation.span
-    )
 
 
 def _compiler() -> str:
