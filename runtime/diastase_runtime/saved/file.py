@@ -111,7 +111,8 @@ def opened(path: Path, stream: Any) -> SavedFile:
     except Exception as error:  # of many kinds, for bytes of any kind
         raise DamagedFileError(file=path, reason=f"it is cut short, or altered ({error})") from None
     comment = _COMMENT.fullmatch(archive.comment)
-    if comment is None:
+    stream.seek(-len(archive.comment), os.SEEK_END)
+    if comment is None or stream.read() != archive.comment:  # zip ignores what follows it
         raise DamagedFileError(file=path, reason="it is cut short, or altered")
     if int(comment[1]) != FORMAT:
         saved = f"a version with format {int(comment[1])}"

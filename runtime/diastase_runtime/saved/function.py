@@ -238,7 +238,7 @@ class SavedFunction:
             return self(*in_places, **named)
         raise UnservedArgumentsError(
             function=self.__name__,
-            given=_given(structure, static, leaves),
+            given=_given(structure, static, leaves, parameters),
             programs="\n".join(f"    {program}" for program in self.manifest.programs),
         )
 
@@ -293,14 +293,17 @@ class _Text(str):
     __repr__ = str.__str__
 
 
-def _given(structure: Structure, static: Static, leaves: Sequence[Any]) -> str:
+def _given(
+    structure: Structure, static: Static, leaves: Sequence[Any], parameters: Sequence[str]
+) -> str:
     """The arguments of a call as types, in their places."""
     texts = [_Text(type(leaf).__name__) for leaf in leaves]
     for place, leaf in enumerate(leaves):
         if type(leaf) is np.ndarray:
             texts[place] = _Text(LeafType(str(leaf.dtype), leaf.shape))
     args, kwargs = builder(structure)(texts)
-    named = [*kwargs.items(), *static]
+    words = dict(enumerate(parameters))
+    named = [*kwargs.items(), *((words.get(place, place), value) for place, value in static)]
     return ", ".join([*map(repr, args), *(f"{name}={value!r}" for name, value in named)])
 
 

@@ -44,6 +44,8 @@ class SavedProgram:
     """Of `(args, kwargs)`, without static ones."""
     names: tuple[str, ...]
     """The user's words for the leaves of the arguments."""
+    static_names: tuple[str, ...]
+    """The same for static ones."""
     arguments: tuple[LeafType, ...]
     out_structure: pytrees.Structure
     results: tuple[LeafType, ...]
@@ -55,7 +57,8 @@ class SavedProgram:
         """`(x: float64[n], k=3) -> float64[n]`."""
         named = zip(self.names, self.arguments, strict=True)
         arguments = [f"{name}: {kind}" for name, kind in named]
-        arguments += [f"{place}={value!r}" for place, value in self.static]
+        static = zip(self.static_names, self.static, strict=True)
+        arguments += [f"{name}={value!r}" for name, (_, value) in static]
         results = [str(kind) for kind in self.results]
         returned = results[0] if len(results) == 1 else f"({', '.join(results)})"
         return f"({', '.join(arguments)}) -> {returned}"
@@ -117,6 +120,7 @@ def _program_to_json(program: SavedProgram) -> dict[str, Any]:
         "static": [[place, pytrees.value_to_json(value)] for place, value in program.static],
         "in": pytrees.to_json(program.in_structure),
         "names": program.names,
+        "static_names": program.static_names,
         "arguments": list(map(asdict, program.arguments)),
         "out": pytrees.to_json(program.out_structure),
         "results": list(map(asdict, program.results)),
@@ -154,6 +158,7 @@ def _program_from_json(data: Mapping[str, Any]) -> SavedProgram:
         static=tuple((place, pytrees.value_from_json(value)) for place, value in data["static"]),
         in_structure=pytrees.from_json(data["in"]),
         names=tuple(data["names"]),
+        static_names=tuple(data["static_names"]),
         arguments=_leaves_from_json(data["arguments"]),
         out_structure=pytrees.from_json(data["out"]),
         results=_leaves_from_json(data["results"]),

@@ -62,6 +62,12 @@ class Called:
         """Whether a call has arguments that are part of the program."""
         return bool(self.static_positions or self.static_names)
 
+    def word_for(self, place: int | str) -> str:
+        """The user's name of an argument."""
+        names = self.parameters or ()
+        is_named = isinstance(place, int) and place < len(names)
+        return names[place] if is_named else str(place)
+
 
 def save_programs(
     path: Path, called: Called, programs: Iterable["Compiled"], *, sources: bool
@@ -132,10 +138,12 @@ def _saved_program(called: Called, compiled: "Compiled") -> SavedProgram:
     if compiled.direct_call.executable.artifact.callbacks:
         raise needs_python(compiled)
     arguments = zip(interface.argument_names, traced.in_avals, strict=True)
+    static = _static_values(called, compiled)
     return SavedProgram(
-        static=_static_values(called, compiled),
+        static=static,
         in_structure=_structure(interface.in_tree, called.name, compiled),
         names=interface.argument_names,
+        static_names=tuple(called.word_for(place) for place, _ in static),
         arguments=tuple(
             _leaf_type(aval, called.name, f"argument {name}", of_argument=True)
             for name, aval in arguments
@@ -154,7 +162,7 @@ def _static_values(called: Called, compiled: "Compiled") -> tuple[tuple[int | st
         try:
             pytrees.value_to_json(value)
         except TypeError as error:
-            what = f"its static argument {place!r} is a {error}"
+            what = f"its static argument {called.word_for(place)} is a {error}"
             advice = "files have static values that are numbers, texts, None and tuples of them"
             raise UnsavableError(function=called.name, what=what, advice=advice) from None
     return compiled.interface.static
