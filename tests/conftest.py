@@ -165,6 +165,7 @@ def load_mlir(mlir_program):
     def build(text: str, arguments: str, results: str, **fields) -> Executable:
         lowered = mlir_program(text, arguments, results, **fields)
         compilation = compile_module(lowered, CompileOptions(use_cache=False))
-        return Executable(compilation.artifact, [callback.function for callback in lowered.callbacks])
+        functions = [callback.function for callback in lowered.callbacks]
+        return Executable(compilation.artifact, functions)
 
     return build

@@ -276,7 +276,8 @@ class QJIT(ProgramTexts, Generic[P, R]):
             signature.static_positions,
             tuple(sorted(signature.static_names)),
         )
-        return saving.save_programs(Path(path), called, programs, sources=sources)
+        every = [program for compiled in programs for program in compiled.alternatives]
+        return saving.save_programs(Path(path), called, every, sources=sources)
 
     def _compiled_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compiled:
         """The program for these types."""

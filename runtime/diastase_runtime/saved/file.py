@@ -18,8 +18,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
-from uuid import uuid4
+from typing import Any, NamedTuple
 
 from diastase_runtime.saved.errors import (
     DamagedFileError,
@@ -65,7 +64,7 @@ def write(path: Path, manifest: dict[str, Any], members: Mapping[str, bytes]) ->
 
 
 def _replace(path: Path, content: memoryview) -> None:
-    beside = path.with_name(f".{path.name[:100]}.{uuid4().hex[:12]}")
+    beside = path.with_name(f".{path.name[:100]}.{os.urandom(6).hex()}")
     try:
         descriptor = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _MODE)
         with open(descriptor, "wb") as file:
@@ -87,18 +86,25 @@ class SavedFile:
     manifest: dict[str, Any]
     archive: zipfile.ZipFile
 
-    def members(self, names: Iterable[str]) -> dict[str, bytes]:
+    def members(self, names: Iterable[str]) -> "dict[str, Member]":
         """What is in these members, each as it was when it was written."""
         return {name: self._member(name) for name in dict.fromkeys(names)}
 
-    def _member(self, name: str) -> bytes:
+    def _member(self, name: str) -> "Member":
         known = self.manifest["members"].get(name)
         if known is None:
             raise DamagedFileError(file=self.path, reason=f"{name} is missing")
         content = _stored(self.path, self.archive, name)
         if len(content) != known["size"] or checksum(content) != known["sha256"]:
             raise DamagedFileError(file=self.path, reason=f"{name} is not what was written")
-        return content
+        return Member(content, known["sha256"])
+
+
+class Member(NamedTuple):
+    """A library as it was written."""
+
+    content: bytes
+    checksum: str
 
 
 def opened(path: Path, stream: Any) -> SavedFile:

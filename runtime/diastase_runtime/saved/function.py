@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from diastase_runtime.abi import ABI_VERSION, Artifact, library_file
+from diastase_runtime.abi import ABI_VERSION, Artifact
 from diastase_runtime.errors import AssumptionError
 from diastase_runtime.frames import Frame
 from diastase_runtime.loader import Executable
@@ -38,7 +38,7 @@ from diastase_runtime.saved.errors import (
     SavedVersionError,
     UnservedArgumentsError,
 )
-from diastase_runtime.saved.file import SavedFile, checksum, opened
+from diastase_runtime.saved.file import Member, SavedFile, opened
 from diastase_runtime.saved.manifest import (
     LIBRARIES,
     LeafType,
@@ -49,7 +49,7 @@ from diastase_runtime.saved.manifest import (
 )
 from diastase_runtime.saved.pytrees import LEAF, Structure, builder, flatten
 from diastase_runtime.static_arguments import Static, split, typed_key
-from diastase_runtime.trusted_files import temporary_folder
+from diastase_runtime.trusted_files import OWN_FOLDER, temporary_folder
 
 _MOST_PLANS = 2000
 """Of sizes that are open there may be ever new ones."""
@@ -124,12 +124,15 @@ _resident: dict[tuple[str, str], Path] = {}
 _LOADING = threading.Lock()
 
 
-def _executables(artifacts: Sequence[Artifact], members: Mapping[str, bytes]) -> list[Executable]:
+def _executables(artifacts: Sequence[Artifact], members: Mapping[str, Member]) -> list[Executable]:
     folder = temporary_folder("diastase-")
     try:
         with _LOADING:
             places = dict(_resident)
-            placed = [_placed(artifact, members, folder, places) for artifact in artifacts]
+            placed = [
+                _placed(artifact, members, folder / str(number), places)
+                for number, artifact in enumerate(artifacts)
+            ]
             executables = list(map(Executable, placed))
             _resident.update(places)
             return executables
@@ -139,29 +142,28 @@ def _executables(artifacts: Sequence[Artifact], members: Mapping[str, bytes]) ->
 
 def _placed(
     artifact: Artifact,
-    members: Mapping[str, bytes],
+    members: Mapping[str, Member],
     folder: Path,
     places: dict[tuple[str, str], Path],
 ) -> Artifact:
     """An artifact whose libraries are files, written here if they are not loaded already."""
+    folder.mkdir(mode=OWN_FOLDER)
     paths: dict[str, Path] = {}
-    pool = artifact.threads and checksum(members[str(artifact.threads)])
+    pool = "" if artifact.threads is None else members[str(artifact.threads)].checksum
     for kind in LIBRARIES:
-        member = getattr(artifact, kind)
-        if member is None:
+        library: Path | None = getattr(artifact, kind)
+        if library is None:
             continue
-        content = members[str(member)]
-        path = folder / library_file(kind, content)
-        key = checksum(content), pool or ""
-        if kind == "library":  # of its own, with an import table of its own
-            path = folder / library_file(f"program-{len(list(folder.iterdir()))}", content)
-        elif key in places:
+        member = members[str(library)]
+        key = member.checksum, pool
+        is_resident = kind != "library"  # a program has an import table of its own
+        if is_resident and key in places:
             paths[kind] = places[key]
             continue
-        path.write_bytes(content)
-        paths[kind] = path
-        if kind != "library":
-            places[key] = path
+        paths[kind] = folder / f"{kind}-{member.checksum[:16]}.so"
+        paths[kind].write_bytes(member.content)
+        if is_resident:
+            places[key] = paths[kind]
     return replace(artifact, **paths)
 
 
@@ -302,8 +304,8 @@ def _given(
         if type(leaf) is np.ndarray:
             texts[place] = _Text(LeafType(str(leaf.dtype), leaf.shape))
     args, kwargs = builder(structure)(texts)
-    words = dict(enumerate(parameters))
-    named = [*kwargs.items(), *((words.get(place, place), value) for place, value in static)]
+    words: dict[int | str, str] = dict(enumerate(parameters))
+    named = [*kwargs.items(), *((words.get(place, str(place)), value) for place, value in static)]
     return ", ".join([*map(repr, args), *(f"{name}={value!r}" for name, value in named)])
 
 

@@ -7,6 +7,7 @@ the same word for it.
 """
 
 import os
+import sys
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -37,8 +38,7 @@ _UNUSED = {
 
 def platform() -> str:
     """System and machine: `linux-x86_64`."""
-    system = os.uname()
-    return f"{system.sysname.lower()}-{system.machine}"
+    return f"{sys.platform}-{os.uname().machine}"
 
 
 def needed(llvm_features: str) -> tuple[str, ...]:

@@ -80,7 +80,7 @@ def _builder(structure: Structure) -> Build:
 
 @cache
 def _named_tuple(name: str, fields: tuple[str, ...]) -> Callable[..., Any]:
-    return namedtuple(name, fields)
+    return namedtuple(name, fields)  # pyright: ignore[reportUntypedNamedTuple]
 
 
 def _counts_builder(

@@ -44,15 +44,16 @@ def read_all(path):
         return manifest, opened.members(opened.manifest["members"])
 
 
-def with_manifest(path, change):
+def with_manifest(path, change, **more):
     """Write the file again, with another manifest and checksums that fit."""
     with path.open("rb") as stream:
         opened = file.opened(path, stream)
         members = opened.members(opened.manifest["members"])
         manifest = opened.manifest
+    members = {name: member.content for name, member in members.items()}
     change(manifest)
     del manifest["members"]
-    file.write(path, manifest, members)
+    file.write(path, manifest, members | more)
 
 
 def test_what_is_written_is_read(saved):
@@ -234,6 +235,33 @@ def test_folders_are_the_users_alone_and_do_not_stay(saved, monkeypatch, tmp_pat
     with pytest.raises(TypeError):
         diastase_runtime.load(saved)
     assert not any(path.exists() for path in made)
+
+
+def test_saved_functions_have_the_modes_of_the_mask(saved, content):
+    before = os.umask(0o027)
+    try:
+        file.write(Path("other"), {}, {})
+    finally:
+        os.umask(before)
+    assert Path("other").stat().st_mode & 0o777 == 0o640
+
+
+def test_who_writes_a_file_decides_what_runs(saved):
+    """Another library with checksums that fit is run: they are no signatures."""
+    other = qjit(lambda x: {"y": x @ x.T + 100.0})
+    other.save("other", types="f64[n,m]")
+    with zipfile.ZipFile("other") as archive:
+        names = archive.namelist()
+        program = next(name for name in names if name.startswith("programs/"))
+        library = archive.read(program)
+
+    def put(manifest):
+        (artifact,) = manifest["targets"][0]["artifacts"]
+        artifact["library"] = program
+
+    with_manifest(saved, put, **{program: library})
+    saved.chmod(0o666)
+    assert diastase_runtime.load(saved)(np.eye(2))["y"].tolist() == [[101.0, 100.0], [100.0, 101.0]]
 
 
 def test_all_errors_are_ours(saved):

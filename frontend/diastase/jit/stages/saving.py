@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import jax
 from jax.core import ShapedArray
@@ -25,10 +25,12 @@ from diastase.jit.options.saving_errors import (
     UnsavableError,
 )
 from diastase.quantum.measurements.counts import Counts
+from diastase.tracing.trace import TracedProgram
 from diastase_mlir import with_libraries
 from diastase_mlir.jax_compat import is_extended, is_symbolic, symbol_of
 from diastase_runtime.abi import ABI_VERSION, Artifact, is_as_named
 from diastase_runtime.errors import Span
+from diastase_runtime.prepared_call import PreparedCall
 from diastase_runtime.saved import file, processors, pytrees
 from diastase_runtime.saved.manifest import (
     LIBRARIES,
@@ -40,11 +42,23 @@ from diastase_runtime.saved.manifest import (
 )
 from diastase_toolchain.cache import host_processor
 
-if TYPE_CHECKING:
-    from diastase.jit.stages.stages import Compiled
-
 _PYTREES = "a file has tuples, named tuples, lists, dictionaries and None: make one of them of it"
 _KEYS = "pass jax.random.key_data(key), and make the key inside: jax.random.wrap_key_data"
+
+
+class Compiled(Protocol):
+    """What of a compiled program matters here."""
+
+    @property
+    def fun_name(self) -> str: ...  # noqa: D102
+    @property
+    def interface(self) -> Any: ...  # noqa: D102
+    @property
+    def traced(self) -> TracedProgram: ...  # noqa: D102
+    @property
+    def module(self) -> Any: ...  # noqa: D102
+    @property
+    def direct_call(self) -> PreparedCall: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -64,16 +78,15 @@ class Called:
 
     def word_for(self, place: int | str) -> str:
         """The user's name of an argument."""
-        names = self.parameters or ()
-        is_named = isinstance(place, int) and place < len(names)
-        return names[place] if is_named else str(place)
+        words: dict[int | str, str] = dict(enumerate(self.parameters or ()))
+        return words.get(place, str(place))
 
 
 def save_programs(
-    path: Path, called: Called, programs: Iterable["Compiled"], *, sources: bool
+    path: Path, called: Called, programs: Iterable[Compiled], *, sources: bool
 ) -> Path:
     """Write the file; `sources`: with the user's lines that errors show."""
-    pairs = _distinct(called, [program for one in programs for program in one.alternatives])
+    pairs = _distinct(called, programs)
     if not pairs:
         raise NothingToSaveError(function=called.name)
     members: dict[str, bytes] = {}
@@ -101,7 +114,7 @@ def _versions() -> Mapping[str, str]:
     return {name: version(name) for name in ("diastase", "jax", "llvmlite", "pennylane")}
 
 
-def needs_python(compiled: "Compiled") -> NeedsPythonError:
+def needs_python(compiled: Compiled) -> NeedsPythonError:
     """The error of a program that calls Python, at the first such line."""
     equations = [callback.equation for callback in compiled.module.callbacks]
     equation = next((equation for equation in equations if equation is not None), None)
@@ -113,9 +126,7 @@ def needs_python(compiled: "Compiled") -> NeedsPythonError:
     )
 
 
-def _distinct(
-    called: Called, programs: Sequence["Compiled"]
-) -> list[tuple[SavedProgram, "Compiled"]]:
+def _distinct(called: Called, programs: Iterable[Compiled]) -> list[tuple[SavedProgram, Compiled]]:
     """Each program with its interface, once; refuses two that nothing in a call tells apart."""
     found: dict[Any, tuple[SavedProgram, Compiled]] = {}
     for compiled in programs:
@@ -129,11 +140,11 @@ def _distinct(
     return list(found.values())
 
 
-def _library(compiled: "Compiled") -> Path:
+def _library(compiled: Compiled) -> Path:
     return compiled.direct_call.executable.artifact.library
 
 
-def _saved_program(called: Called, compiled: "Compiled") -> SavedProgram:
+def _saved_program(called: Called, compiled: Compiled) -> SavedProgram:
     interface, traced = compiled.interface, compiled.traced
     if compiled.direct_call.executable.artifact.callbacks:
         raise needs_python(compiled)
@@ -155,7 +166,7 @@ def _saved_program(called: Called, compiled: "Compiled") -> SavedProgram:
     )
 
 
-def _static_values(called: Called, compiled: "Compiled") -> tuple[tuple[int | str, Any], ...]:
+def _static_values(called: Called, compiled: Compiled) -> tuple[tuple[int | str, Any], ...]:
     if not called.has_static:
         return ()
     for place, value in compiled.interface.static:
@@ -187,7 +198,7 @@ def _leaf_type(
     return LeafType(str(aval.dtype), shape, aval.weak_type)
 
 
-def _structure(tree: Any, function: str, compiled: "Compiled") -> pytrees.Structure:
+def _structure(tree: Any, function: str, compiled: Compiled) -> pytrees.Structure:
     """What a pytree of JAX's is without JAX."""
     node = tree.node_data()
     if node is None:
@@ -204,7 +215,7 @@ def _structure(tree: Any, function: str, compiled: "Compiled") -> pytrees.Struct
         meta = compiled.interface.counts, *known
         return ("counts", *meta, children)
     if issubclass(kind, tuple) and hasattr(kind, "_fields"):
-        return ("namedtuple", kind.__name__, tuple(kind._fields), children)
+        return ("namedtuple", kind.__name__, tuple(node[0]._fields), children)
     what = f"a {kind.__qualname__} is among its arguments or results"
     raise UnsavableError(function=function, what=what, advice=_PYTREES)
 
@@ -220,7 +231,7 @@ def _keys(keys: Sequence[Any], function: str) -> tuple[Any, ...]:
     return tuple(keys)
 
 
-def _saved_artifact(compiled: "Compiled", members: dict[str, bytes], sources: bool) -> Artifact:
+def _saved_artifact(compiled: Compiled, members: dict[str, bytes], sources: bool) -> Artifact:
     """An artifact whose paths are names of members, to which its libraries are added."""
     loaded = with_libraries(compiled.direct_call.executable.artifact, whole=True)
     paths: dict[str, Path] = {}

@@ -307,7 +307,7 @@ class Compiled(Stage):
         show, which may not be where it is loaded.
         """
         called = saving.Called(self.fun_name)
-        return saving.save_programs(Path(path), called, [self], sources=sources)
+        return saving.save_programs(Path(path), called, self.alternatives, sources=sources)
 
     @property
     def alternatives(self) -> Sequence["Compiled"]:
