@@ -90,6 +90,10 @@ ON_THE_POOL: tuple[ImportedLibrary, ...] = (*ENGINES, "fourier", "sorting")
 """Libraries that run their loops on the thread pool, of which they are told (`use_threads`)."""
 
 
+LIBRARY_FIELDS = ("library", *ON_THE_POOL, "threads", "elementary")
+"""Fields of an artifact that are paths of libraries."""
+
+
 def library_file(key: str, content: bytes) -> str:
     """Name of a library's file in the cache, which says what is in it."""
     return f"{key}-{_checksum(content)}.so"

@@ -29,12 +29,10 @@ from diastase.jit.stages.trace_call import read_arguments
 from diastase_mlir import LinkError, at, user_span, with_libraries
 from diastase_mlir.options import file_name, workspace
 from diastase_runtime import c_source
-from diastase_runtime.abi import ON_THE_POOL, Artifact
+from diastase_runtime.abi import LIBRARY_FIELDS, Artifact
 from diastase_toolchain.linker import find_program
 
 _COMPILERS = ("cc", "gcc", "clang")
-_OURS = ("library", *ON_THE_POOL, "threads", "elementary")
-"""Libraries of an artifact that executables have copies of."""
 
 _kept: list[Artifact] = []
 """What C sources name must not go with the function: a library without a cache goes with it."""
@@ -106,7 +104,7 @@ def compile_executable(fn: QJIT, *args: Any) -> str:
     folder = workspace(name, options)
 
     def copy(library: Path) -> str:
-        kind = next(kind for kind in _OURS if getattr(call.artifact, kind) == library)
+        kind = next(kind for kind in LIBRARY_FIELDS if getattr(call.artifact, kind) == library)
         own = folder / f"{name}_{kind}.so"
         shutil.copy(library, own)
         return own.name

@@ -14,7 +14,7 @@ import functools
 import inspect
 import operator
 import weakref
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -248,7 +248,12 @@ class QJIT(ProgramTexts, Generic[P, R]):
         return self.trace(*args, **kwargs).out_info
 
     def save(
-        self, path: str | PathLike[str], *, types: "Types | None" = None, sources: bool = False
+        self,
+        path: str | PathLike[str],
+        *,
+        types: "Types | None" = None,
+        target_cpu: str | Sequence[str] | None = None,
+        sources: bool = False,
     ) -> Path:
         """Write compiled programs to a file, which `diastase_runtime.load` makes a function of.
 
@@ -260,13 +265,17 @@ class QJIT(ProgramTexts, Generic[P, R]):
         >>> diastase_runtime.load("f.diastase")(numpy.ones(3))  # doctest: +SKIP
 
         It needs NumPy where it is loaded (SciPy for LAPACK and BLAS), and a processor with the
-        features of this one. `sources`: with the user's lines that errors show. What is refused:
+        features of this one. `target_cpu`: for which processors there is to be code, one or several
+        of `"native"` (this one), `"baseline"` (the lowest that there is, x86-64-v2) and the levels
+        `"x86-64-v2"` to `"x86-64-v4"`; where it is loaded, the best that can run is taken.
+        `sources`: with the user's lines that errors show. What is refused:
         `NeedsPythonError` for programs that call Python, `UnsavableError` for classes that are
         registered as pytrees; `docs/artifacts.md` has all.
         """
         programs = self._specialisations.compiled()
-        if types is not None:
+        if types is not None or target_cpu is not None:
             self._specialisations.refuse_if_replaced(self._signature.name)
+        if types is not None:
             programs = [self._compiled_for(*each) for each in named_types.read_types(types)]
         signature = self._signature
         names = signature.positional_names()
@@ -277,7 +286,7 @@ class QJIT(ProgramTexts, Generic[P, R]):
             tuple(sorted(signature.static_names)),
         )
         every = [program for compiled in programs for program in compiled.alternatives]
-        return saving.save_programs(Path(path), called, every, sources=sources)
+        return saving.save_programs(Path(path), called, every, target_cpu, sources=sources)
 
     def _compiled_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compiled:
         """The program for these types."""

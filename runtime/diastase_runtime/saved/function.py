@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from diastase_runtime.abi import ABI_VERSION, Artifact
+from diastase_runtime.abi import ABI_VERSION, LIBRARY_FIELDS, Artifact
 from diastase_runtime.errors import AssumptionError
 from diastase_runtime.frames import Frame
 from diastase_runtime.loader import Executable
@@ -40,7 +40,6 @@ from diastase_runtime.saved.errors import (
 )
 from diastase_runtime.saved.file import Member, SavedFile, opened
 from diastase_runtime.saved.manifest import (
-    LIBRARIES,
     LeafType,
     Manifest,
     SavedProgram,
@@ -69,7 +68,7 @@ def load(path: str | PathLike[str]) -> "SavedFunction":
         libraries = {
             str(library)
             for artifact in target.artifacts
-            for kind in LIBRARIES
+            for kind in LIBRARY_FIELDS
             if (library := getattr(artifact, kind)) is not None
         }
         members = file.members(sorted(libraries))
@@ -150,7 +149,7 @@ def _placed(
     folder.mkdir(mode=OWN_FOLDER)
     paths: dict[str, Path] = {}
     pool = "" if artifact.threads is None else members[str(artifact.threads)].checksum
-    for kind in LIBRARIES:
+    for kind in LIBRARY_FIELDS:
         library: Path | None = getattr(artifact, kind)
         if library is None:
             continue

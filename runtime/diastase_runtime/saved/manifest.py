@@ -16,10 +16,6 @@ from typing import Any
 from diastase_runtime.abi import ABI_VERSION, Artifact
 from diastase_runtime.saved import pytrees
 
-LIBRARIES = ("library", "engine", "single", "mixed", "single_mixed", "lanes", "threads",
-             "elementary", "sorting", "fourier")  # fmt: skip
-"""Fields of an artifact that are paths of libraries."""
-
 
 @dataclass(frozen=True)
 class LeafType:

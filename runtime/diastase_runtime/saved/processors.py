@@ -2,8 +2,7 @@
 
 LLVM and `/proc/cpuinfo` have their own names for features. LLVM lists all that a processor has;
 what ordinary code never uses (encryption of memory, control of caches) is not asked for, so that a
-cluster's nodes need not be alike in it. A feature that we do not know is asked for, if Linux has
-the same word for it.
+cluster's nodes need not be alike in it. A feature that we do not know is asked for.
 """
 
 import os
@@ -44,10 +43,16 @@ def platform() -> str:
 def needed(llvm_features: str) -> tuple[str, ...]:
     """The flags that a processor must have for code that LLVM made with these features."""
     used = {name[1:] for name in llvm_features.split(",") if name.startswith("+")}
+    return tuple(sorted(_FLAGS.get(name, name) for name in used - _EVERY_X86_64 - _UNUSED))
+
+
+def needed_here(llvm_features: str) -> tuple[str, ...]:
+    """The same for code that runs on this computer: what Linux has no word for is not asked for."""
+    have = sorted(flags() or ())
     if not platform().endswith("x86_64"):
-        return tuple(sorted(flags() or ()))  # of this computer, for which the code is
-    names = {_FLAGS.get(name, name) for name in used - _EVERY_X86_64 - _UNUSED}
-    return tuple(sorted(names & (flags() or names)))  # the code runs here
+        return tuple(have)
+    names = needed(llvm_features)
+    return tuple(name for name in names if name in have) if have else names
 
 
 @cache

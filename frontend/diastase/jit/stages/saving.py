@@ -1,15 +1,15 @@
 """Compiled programs to a file that is loaded without JAX: what a call of them needs, as data.
 
 In: the programs of one function, and how it is called. Out: the file (`diastase_runtime.saved`). A
-program is saved as the cache has it, with the whole engines that it calls, and with its interface:
-pytrees, types, names, the seed, static values.
+program is saved as the cache has it, for each processor that is asked for (`targets`), with the
+whole engines that it calls, and with its interface: pytrees, types, names, the seed, static values.
 
 What Python does in a call cannot be saved, and is refused at the user's line: callbacks, keys of
 `jax.random`, classes registered as pytrees. Nothing is written then.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,41 +24,30 @@ from diastase.jit.options.saving_errors import (
     SaveError,
     UnsavableError,
 )
+from diastase.jit.stages.targets import Program, targets_of
 from diastase.quantum.measurements.counts import Counts
 from diastase.tracing.trace import TracedProgram
-from diastase_mlir import with_libraries
 from diastase_mlir.jax_compat import is_extended, is_symbolic, symbol_of
-from diastase_runtime.abi import ABI_VERSION, Artifact, is_as_named
-from diastase_runtime.errors import Span
-from diastase_runtime.prepared_call import PreparedCall
-from diastase_runtime.saved import file, processors, pytrees
+from diastase_runtime.abi import ABI_VERSION
+from diastase_runtime.saved import file, pytrees
 from diastase_runtime.saved.manifest import (
-    LIBRARIES,
     LeafType,
     Manifest,
     SavedProgram,
-    Target,
     to_json,
 )
-from diastase_toolchain.cache import host_processor
 
 _PYTREES = "a file has tuples, named tuples, lists, dictionaries and None: make one of them of it"
 _KEYS = "pass jax.random.key_data(key), and make the key inside: jax.random.wrap_key_data"
 
 
-class Compiled(Protocol):
+class Compiled(Program, Protocol):
     """What of a compiled program matters here."""
 
     @property
     def fun_name(self) -> str: ...  # noqa: D102
     @property
-    def interface(self) -> Any: ...  # noqa: D102
-    @property
     def traced(self) -> TracedProgram: ...  # noqa: D102
-    @property
-    def module(self) -> Any: ...  # noqa: D102
-    @property
-    def direct_call(self) -> PreparedCall: ...  # noqa: D102
 
 
 @dataclass(frozen=True)
@@ -83,16 +72,20 @@ class Called:
 
 
 def save_programs(
-    path: Path, called: Called, programs: Iterable[Compiled], *, sources: bool
+    path: Path,
+    called: Called,
+    programs: Iterable[Compiled],
+    target_cpu: str | Sequence[str] | None,
+    *,
+    sources: bool,
 ) -> Path:
     """Write the file; `sources`: with the user's lines that errors show."""
     pairs = _distinct(called, programs)
     if not pairs:
         raise NothingToSaveError(function=called.name)
     members: dict[str, bytes] = {}
-    artifacts = tuple(_saved_artifact(compiled, members, sources) for _, compiled in pairs)
-    host = host_processor()
-    target = Target(host.name, processors.platform(), processors.needed(host.features), artifacts)
+    of_programs = [compiled for _, compiled in pairs]
+    targets = targets_of(target_cpu, of_programs, members, sources=sources)
     manifest = Manifest(
         name=called.name,
         versions=_versions(),
@@ -101,7 +94,7 @@ def save_programs(
         static_positions=called.static_positions,
         static_names=called.static_names,
         programs=tuple(saved for saved, _ in pairs),
-        targets=(target,),
+        targets=targets,
     )
     try:
         file.write(path, to_json(manifest), members)
@@ -229,32 +222,3 @@ def _keys(keys: Sequence[Any], function: str) -> tuple[Any, ...]:
             advice = "files have keys that are numbers, texts, None and tuples of them"
             raise UnsavableError(function=function, what=what, advice=advice) from None
     return tuple(keys)
-
-
-def _saved_artifact(compiled: Compiled, members: dict[str, bytes], sources: bool) -> Artifact:
-    """An artifact whose paths are names of members, to which its libraries are added."""
-    loaded = with_libraries(compiled.direct_call.executable.artifact, whole=True)
-    paths: dict[str, Path] = {}
-    for kind in LIBRARIES:
-        library: Path | None = getattr(loaded, kind)
-        if library is not None:
-            content = _content(library)
-            folder = "programs" if kind == "library" else "libraries"
-            name = f"{folder}/{'program' if kind == 'library' else kind}"
-            paths[kind] = Path(f"{name}-{file.checksum(content)[:16]}.so")
-            members[str(paths[kind])] = content
-    sites = loaded.sites
-    if sources:
-        sites = tuple(replace(site, text=Span(site.file, site.line).text) for site in sites)
-    return replace(loaded, sites=sites, **paths)
-
-
-def _content(library: Path) -> bytes:
-    """What was loaded, if it is still there."""
-    try:
-        content = library.read_bytes()
-    except OSError as error:
-        raise SaveError(file=library, reason=error.strerror or str(error)) from error
-    if not is_as_named(library.name, content):
-        raise SaveError(file=library, reason="its contents have changed since it was compiled")
-    return content

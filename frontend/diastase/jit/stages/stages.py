@@ -300,14 +300,21 @@ class Compiled(Stage):
     def _sizes(self) -> SizePattern:
         return SizePattern(self.traced.in_avals)
 
-    def save(self, path: str | PathLike[str], *, sources: bool = False) -> Path:
+    def save(
+        self,
+        path: str | PathLike[str],
+        *,
+        target_cpu: str | Sequence[str] | None = None,
+        sources: bool = False,
+    ) -> Path:
         """Write the program to a file, which `diastase_runtime.load` makes a function of.
 
-        It takes the arguments that this one takes. `sources`: with the user's lines that errors
-        show, which may not be where it is loaded.
+        It takes the arguments that this one takes; options as those of `QJIT.save`.
         """
         called = saving.Called(self.fun_name)
-        return saving.save_programs(Path(path), called, self.alternatives, sources=sources)
+        return saving.save_programs(
+            Path(path), called, self.alternatives, target_cpu, sources=sources
+        )
 
     @property
     def alternatives(self) -> Sequence["Compiled"]:
