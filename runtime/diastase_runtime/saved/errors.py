@@ -86,3 +86,17 @@ class UnservedArgumentsError(DiastaseError, TypeError):
     function: str
     given: str
     programs: str
+
+
+class UnnamedArgumentsError(DiastaseError, ValueError):
+    """`run` was given arrays whose names are not those of the arguments of any program.
+
+    `inspect` shows the names. Each array in the archive has the name of an argument, or of its
+    place in one: `numpy.savez("arguments.npz", **{"x": x, "params['w']": w})`.
+    """
+
+    title: ClassVar[str] = "Other names"
+    message: ClassVar[str] = "{function} was given {given}; it was saved for\n{programs}"
+    function: str
+    given: str
+    programs: str

@@ -75,6 +75,14 @@ def load(path: str | PathLike[str]) -> "SavedFunction":
     return SavedFunction(path, manifest, target, _executables(target.artifacts, members))
 
 
+def read_manifest(path: Path) -> tuple[Manifest, dict[str, int]]:
+    """What a file says of itself, and the sizes of its members; nothing of it is run."""
+    with path.open("rb") as stream:
+        file = opened(path, stream)
+        members: dict[str, dict[str, Any]] = file.manifest["members"]
+        return _manifest(file), {name: known["size"] for name, known in members.items()}
+
+
 def _manifest(file: SavedFile) -> Manifest:
     data = file.manifest
     try:

@@ -81,3 +81,19 @@ class InvalidTypesError(DiastaseError, ValueError):
     help: ClassVar[str] = "types are written as 'f64[n,2]': element type, and sizes or their names"
     text: str
     problem: str
+
+
+class NoFunctionError(DiastaseError, ValueError):
+    """`python -m diastase compile` was given a name that leads to no function.
+
+        python -m diastase compile models.h2:energy --types "f64[n]"
+
+    What stands before the colon is imported, from the working directory, too; what stands behind is
+    looked up in it.
+    """
+
+    title: ClassVar[str] = "No such function"
+    message: ClassVar[str] = "{name}: {reason}"
+    help: ClassVar[str] = "name a function as module:function"
+    name: str
+    reason: str
