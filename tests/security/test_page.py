@@ -120,7 +120,7 @@ def test_variables_that_are_read():
                 read.add(
                     name.value if isinstance(name, ast.Constant) else constants[ast.unparse(name)]
                 )
-    assert len(read) == 10
+    assert len(read) == 11
     assert {name for name in read if f"`{name}`" not in PAGE} == set()
 
 
