@@ -21,6 +21,7 @@ PAGE = Path(__file__).with_name("errors.md")
 
 MODULES = {
     "diastase_runtime.errors": "While a program runs, or is loaded",
+    "diastase_runtime.saved.errors": "Loading saved functions, and calling them",
     "diastase.capture.tracer_errors": "While tracing: values known only at run time",
     "diastase.dynamic_shapes.errors": "While tracing: sizes known only at run time",
     "diastase.primitives.errors": "Derivatives and batches that there are not",
@@ -30,6 +31,7 @@ MODULES = {
     "diastase.capture.noise_errors": "Noise channels",
     "diastase.capture.device_errors": "Devices in Python, and transforms of QNodes",
     "diastase.jit.options.errors": "`qjit`, its methods and the stages",
+    "diastase.jit.options.saving_errors": "Saving compiled functions",
     "diastase.namespace.lazy_names": "Names that there are not",
     "diastase.capture.pennylane_compat.compilers": "Programs written for Catalyst",
     "diastase.autograph.staging.errors": "AutoGraph",

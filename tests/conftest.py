@@ -15,7 +15,7 @@ from diastase.tracing.trace import TracedProgram
 from diastase_engine import threads_library
 from diastase_engine.libraries import engine
 from diastase_mlir import CompileOptions, LoweredModule, compile_module
-from diastase_runtime import Executable, load
+from diastase_runtime import Executable
 from diastase_runtime.abi import ENTRY_FUNCTION, ArrayType, library_symbol
 from diastase_runtime.libraries import thread_pool
 from diastase_runtime.process_limits import number_of_threads
@@ -165,6 +165,7 @@ def load_mlir(mlir_program):
     def build(text: str, arguments: str, results: str, **fields) -> Executable:
         lowered = mlir_program(text, arguments, results, **fields)
         compilation = compile_module(lowered, CompileOptions(use_cache=False))
-        return load(compilation.artifact, [callback.function for callback in lowered.callbacks])
+        functions = [callback.function for callback in lowered.callbacks]
+        return Executable(compilation.artifact, functions)
 
     return build

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         stage_module,
         stage_text,
     )
+    from diastase_mlir.driver.other_processors import compile_for
     from diastase_mlir.driver.pipeline import PIPELINE
     from diastase_mlir.driver.written_modules import read_module
     from diastase_mlir.lowering.module import lower
@@ -104,6 +105,7 @@ __all__ = [
     "at",
     "cache_directory",
     "circuit_values",
+    "compile_for",
     "compile_module",
     "compile_program",
     "continuation",
@@ -132,6 +134,7 @@ _LAZY = {
     "diastase_mlir.driver.compilation": (
         "compile_module", "llvm_ir_text", "stage_module", "stage_text",
     ),
+    "diastase_mlir.driver.other_processors": ("compile_for",),
     "diastase_mlir.lowering.module": ("lower",),
     "diastase_mlir.passes.circuits": (
         "Circuit", "Gate", "New", "NotAQNodeError", "OptionValueError", "PassCall",

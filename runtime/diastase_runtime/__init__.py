@@ -1,7 +1,7 @@
 """Load and run compiled programs; knows neither JAX nor MLIR nor PennyLane.
 
-`load(artifact)` gives an `Executable`, called with numpy arrays. What compiled code and this
-package agree on is in `abi`.
+`load(path)` gives a function of arrays that `save` has written; an `Executable` is one compiled
+program, called with numpy arrays. What compiled code and this package agree on is in `abi`.
 """
 
 from importlib import import_module
@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from diastase_runtime.call_observer import Observer, observe
 from diastase_runtime.libraries import blas_core
-from diastase_runtime.loader import EngineWork, Executable, exchange_engine, load
+from diastase_runtime.loader import EngineWork, Executable, exchange_engine
 from diastase_runtime.memref import LARGEST_COPIED_RESULT
 
 if TYPE_CHECKING:
+    from diastase_runtime.saved.function import SavedFunction, load
     from diastase_runtime.standalone import c_source
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "EngineWork",
     "Executable",
     "Observer",
+    "SavedFunction",
     "blas_core",
     "c_source",
     "exchange_engine",
@@ -28,7 +30,15 @@ __all__ = [
 ]
 
 
+_LAZY = {
+    "SavedFunction": "diastase_runtime.saved.function",
+    "c_source": "diastase_runtime.standalone",
+    "load": "diastase_runtime.saved.function",
+}
+"""What most processes never need."""
+
+
 def __getattr__(name: str) -> Any:
-    if name != "c_source":  # which most processes never need
+    if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return import_module("diastase_runtime.standalone").c_source
+    return getattr(import_module(_LAZY[name]), name)

@@ -22,6 +22,7 @@ import enum
 import hashlib
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -89,6 +90,10 @@ ON_THE_POOL: tuple[ImportedLibrary, ...] = (*ENGINES, "fourier", "sorting")
 """Libraries that run their loops on the thread pool, of which they are told (`use_threads`)."""
 
 
+LIBRARY_FIELDS = ("library", *ON_THE_POOL, "threads", "elementary")
+"""Fields of an artifact that are paths of libraries."""
+
+
 def library_file(key: str, content: bytes) -> str:
     """Name of a library's file in the cache, which says what is in it."""
     return f"{key}-{_checksum(content)}.so"
@@ -149,6 +154,8 @@ class Site:
     function: str
     construct: str
     """What stands there, in the user's words: `RX`, `for_loop`, `measure`."""
+    text: str = ""
+    """The line itself, where it travels with the program."""
 
 
 @dataclass(frozen=True)
@@ -206,7 +213,11 @@ class Artifact:
     @staticmethod
     def from_json(text: str) -> "Artifact":
         """Read what `to_json` wrote; raises ValueError, KeyError or TypeError on anything else."""
-        fields: dict[str, Any] = json.loads(text)
+        return Artifact.from_fields(json.loads(text))
+
+    @staticmethod
+    def from_fields(fields: Mapping[str, Any]) -> "Artifact":
+        """The same of what JSON made of it."""
         libraries = {
             name: None if fields[name] is None else Path(fields[name])
             for name in (*ON_THE_POOL, "threads", "elementary")

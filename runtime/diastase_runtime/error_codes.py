@@ -69,7 +69,9 @@ def exception_of(
     raised = raised_in(context.detail) if context.code == ErrorCode.CALLBACK_RAISED else None
     site = sites[context.site] if 0 <= context.site < len(sites) else None
     # What no line of the user's stands for (a QNode that is the whole program) has no file.
-    span = Span(site.file, site.line, site.function) if site is not None and site.file else None
+    span = None
+    if site is not None and site.file:
+        span = Span(site.file, site.line, site.function, site.text)
     if isinstance(raised, DiastaseError) and raised.span is None:
         raised.span = span
     if raised is not None:

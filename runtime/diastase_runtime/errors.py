@@ -22,11 +22,13 @@ class Span:
     file: str
     line: int
     function: str = ""
+    known_text: str = field(default="", repr=False, compare=False)
+    """The source line, where it does not matter whether there is the file."""
 
     @property
     def text(self) -> str:
         """The source line itself, or an empty string where the file cannot be read."""
-        return linecache.getline(self.file, self.line).strip()
+        return self.known_text or linecache.getline(self.file, self.line).strip()
 
 
 _MAKING = threading.Lock()

@@ -1,6 +1,6 @@
 """Load a compiled program and call it: ctypes and numpy only.
 
-`load` opens the library, fills its import table and returns an `Executable`. A call writes the
+An `Executable` opens the library and fills its import table. A call writes the
 call context and the argument descriptors into a `Frame`, calls the entry with the GIL released,
 and makes arrays of the result descriptors. Frames are kept for reuse in a list, whose `pop` and
 `append` are atomic, so calls may come from many threads and may nest (a host callback that calls
@@ -72,9 +72,12 @@ class EngineWork:
 
 
 class Executable:
-    """A loaded program. Calling it runs native code; it is unloaded when nothing needs it."""
+    """A loaded program. Calling it runs native code; it is unloaded when nothing needs it.
 
-    def __init__(self, artifact: Artifact, callbacks: Sequence[HostFunction]):
+    `callbacks` are the functions behind `artifact.callbacks`.
+    """
+
+    def __init__(self, artifact: Artifact, callbacks: Sequence[HostFunction] = ()):
         self.artifact = artifact
         self._callbacks = list(map(called_by_programs, artifact.callbacks, callbacks))
         self._linked = with_better_engines(artifact)
@@ -282,11 +285,6 @@ def _place(number: int, frame: Frame, argument: Argument) -> Any:
 
 def _work_of(context: CallContext) -> EngineWork:
     return EngineWork(context.gates, context.operations, context.stages)
-
-
-def load(artifact: Artifact, callbacks: Sequence[HostFunction] = ()) -> Executable:
-    """Load a compiled program; `callbacks` are the functions behind `artifact.callbacks`."""
-    return Executable(artifact, callbacks)
 
 
 def exchange_engine(engine: Path, better: Path) -> None:

@@ -7,8 +7,9 @@ temporary name and renamed, the JSON last, and the library's name holds its chec
 processes can only ever see complete pairs. An entry that is not trusted, or whose checksum does not
 fit, is reported, recompiled and replaced, never loaded.
 
-`DIASTASE_CACHE_DIR` names the directory; `DIASTASE_CACHE=0` switches the cache off. Then, and
-where the directory cannot be used or is full, libraries go to a directory that dies with the
+`DIASTASE_CACHE_DIR` names the directory, of which what is least recently used goes where there is
+too much (`cache_limit`); `DIASTASE_CACHE=0` switches the cache off. Then, and where the directory
+cannot be used or is full, libraries go to a directory that dies with the
 process; so do those of a process under which our sources have changed, as what it compiles by is
 neither what they were nor what they are.
 """
@@ -35,6 +36,7 @@ from uuid import uuid4
 
 from diastase_runtime import abi, gate_table, trusted_files
 from diastase_runtime.abi import ABI_VERSION, ON_THE_POOL, Artifact, library_file
+from diastase_toolchain.cache_limit import held, keep_within_limit, touch
 from diastase_toolchain.checked.switch import checks
 from diastase_toolchain.errors import CacheWarning, LinkError, UnsafeCacheDirectoryError
 from diastase_toolchain.processor import HostProcessor, known_processor, llvmlite_version
@@ -195,19 +197,26 @@ class ProgramCache:
     def find(self, key: str) -> Artifact | None:
         """Return the entry of this key, if there is one and it is whole."""
         record = self.directory / f"{key}.json"
+        with held(self.directory, alone=False):
+            found = self.looked_up(record)
+            if isinstance(found, Artifact):
+                touch(record)
+        if isinstance(found, str):
+            message = f"{found} cache entry, compiling anew: {record}"
+            warnings.warn(CacheWarning(message), stacklevel=2)
+            return None
+        return found
+
+    def looked_up(self, record: Path) -> Artifact | str | None:
+        """The entry in a file, or what is wrong with it; None where there is none."""
         try:
             return self._read(record)
         except FileNotFoundError:
-            if not os.path.exists(record):  # `Path.exists` may raise
-                return None
-            fault = "corrupted"
+            return "corrupted" if os.path.exists(record) else None  # `Path.exists` may raise
         except trusted_files.UntrustedError as error:
-            fault = f"untrusted ({error})"
+            return f"untrusted ({error})"
         except (ValueError, KeyError, TypeError, OSError, RecursionError, MemoryError):
-            fault = "corrupted"
-        message = f"{fault} cache entry, compiling anew: {record}"
-        warnings.warn(CacheWarning(message), stacklevel=2)
-        return None
+            return "corrupted"
 
     def _read(self, record: Path) -> Artifact:
         """The entry in this file; raises one of many errors if there is anything wrong."""
@@ -243,8 +252,10 @@ class ProgramCache:
             content = built.read_bytes()
             library = self.directory / library_file(key, content)
             record = self._record(Path(scratch), replace(artifact, library=library), content)
-            built.replace(library)
-            record.replace(self.directory / f"{key}.json")
+            with held(self.directory, alone=False):
+                built.replace(library)
+                record.replace(self.directory / f"{key}.json")
+        keep_within_limit(self.directory)
         return replace(artifact, library=library)
 
     def link(self, key: str, artifact: Artifact) -> None:
@@ -252,8 +263,8 @@ class ProgramCache:
         if artifact.library.parent != self.directory:
             return
         with suppress(OSError):  # the disk is full, or somebody has emptied the cache meanwhile
-            content = trusted_files.read(artifact.library)
-            with self._scratch() as scratch:
+            with self._scratch() as scratch, held(self.directory, alone=False):
+                content = trusted_files.read(artifact.library)
                 record = self._record(Path(scratch), artifact, content)
                 record.replace(self.directory / f"{key}.json")
 

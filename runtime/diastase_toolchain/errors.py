@@ -68,6 +68,33 @@ class TargetProcessorError(DiastaseError, ValueError):
     reason: str
 
 
+class DamagedCacheError(DiastaseError, OSError):
+    """`python -m diastase cache verify` has found entries that are not what was written.
+
+    None of them would be loaded: a program that looks for one warns, compiles anew and replaces it.
+    `python -m diastase cache clear` removes all entries.
+    """
+
+    title: ClassVar[str] = "Damaged cache"
+    message: ClassVar[str] = "these entries would be compiled anew:\n{entries}"
+    entries: str
+
+
+class InvalidCacheLimitError(DiastaseError, ValueError):
+    """The size that the cache may have is no size.
+
+        DIASTASE_CACHE_LIMIT=plenty python program.py
+
+    Give a number of bytes, or one with a unit: `500MB`, `2GB`; `0` for no limit.
+    """
+
+    title: ClassVar[str] = "Invalid size of the cache"
+    message: ClassVar[str] = "{variable} is {value!r}, which is no size"
+    help: ClassVar[str] = "give a number of bytes, or 500MB, 2GB, …; 0 for no limit"
+    variable: str
+    value: str
+
+
 class CheckedBuildError(DiastaseError, ValueError):
     """The environment variable for checked builds asks for checks that there are not.
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from diastase_mlir import CompileOptions, FailedPassError, compile_module
-from diastase_runtime import load
+from diastase_runtime import Executable
 
 
 def test_different_programs_in_many_threads(mlir_program, tmp_path):
@@ -26,7 +26,7 @@ def test_different_programs_in_many_threads(mlir_program, tmp_path):
             with pytest.raises(FailedPassError, match="no_such_operation"):
                 compile_module(lowered, options)
             return
-        program = load(compile_module(lowered, options).artifact)
+        program = Executable(compile_module(lowered, options).artifact)
         np.testing.assert_array_equal(program([np.ones(number)])[0], np.full(number, number + 1.0))
 
     with ThreadPoolExecutor(8) as threads:

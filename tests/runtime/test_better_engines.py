@@ -13,7 +13,7 @@ import pytest
 from diastase import profile, qjit
 from diastase_engine import engine_library
 from diastase_engine.libraries import build
-from diastase_runtime import Executable, exchange_engine, libraries, load
+from diastase_runtime import Executable, exchange_engine, libraries
 from diastase_runtime.abi import CALLED_BY_THE_LOADER
 
 
@@ -46,7 +46,7 @@ def of_circuit(turn):
     artifact = compiled.direct_call.executable.artifact
 
     def with_engine(engine: Path) -> Executable:
-        return load(replace(artifact, engine=engine), functions)
+        return Executable(replace(artifact, engine=engine), functions)
 
     return with_engine
 
@@ -102,7 +102,7 @@ def test_observers_see_calls_with_the_better_engine(little):
 def test_a_program_whose_file_is_gone_keeps_its_engine(little, tmp_path):
     loaded = of_circuit(lambda x: x)(little).artifact
     library = Path(shutil.copy(loaded.library, tmp_path / "program.so"))
-    program = load(replace(loaded, library=library))
+    program = Executable(replace(loaded, library=library))
     library.unlink()
     before = program.entry_address
     exchange_engine(little, engine_library())

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from diastase_mlir import CompileOptions, HostCallback, compile_module
-from diastase_runtime import load
+from diastase_runtime import Executable
 from diastase_runtime.abi import ArrayType, CallbackType, import_symbol
 
 SYMBOL = import_symbol("callback", "0")
@@ -136,7 +136,7 @@ def test_equal_programs_keep_their_own_callbacks(mlir_program):
             calling("f64"), "float64[1]", "float64[1]", callbacks=(callback(function),)
         )
         compilation = compile_module(lowered, CompileOptions())
-        return load(compilation.artifact, [function])
+        return Executable(compilation.artifact, [function])
 
     double, square = build(lambda x: [2 * x]), build(lambda x: [x * x])
     x = np.array([3.0])

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from diastase_mlir import CompileOptions, compile_module
-from diastase_runtime import load
+from diastase_runtime import Executable
 from diastase_runtime.abi import Artifact, CallContext, ErrorCode, Site
 from diastase_runtime.errors import (
     ArgumentTypeError,
@@ -260,7 +260,7 @@ def test_the_seed_reaches_the_program(load_mlir):
 def test_a_library_that_is_gone(mlir_program, tmp_path):
     artifact = Artifact("gone", tmp_path / "gone.so", (), ())
     with pytest.raises(LibraryLoadError, match=r"gone\.so"):
-        load(artifact)
+        Executable(artifact)
 
 
 @pytest.mark.parametrize("change", ["cut", "exchanged", "emptied"])
@@ -278,9 +278,9 @@ def test_a_library_that_has_changed_since_it_was_found(
     with pytest.raises(LibraryLoadError, match="contents have changed"):
         open_library(artifact.library, unique=unique)
     with pytest.raises(LibraryLoadError, match="contents have changed"):
-        load(artifact)
+        Executable(artifact)
     artifact.library.write_bytes(content)
-    assert load(artifact)([np.ones(2)])[0].tolist() == [2.0, 2.0]
+    assert Executable(artifact)([np.ones(2)])[0].tolist() == [2.0, 2.0]
 
 
 def test_artifacts_survive_json(mlir_program):

@@ -10,7 +10,7 @@ import pytest
 
 from diastase import debug, qjit
 from diastase_mlir import CacheWarning, CompileOptions, cache_directory, compile_module
-from diastase_runtime import load, process_limits, trusted_files
+from diastase_runtime import Executable, process_limits, trusted_files
 from diastase_runtime.errors import InvalidThreadsError
 from diastase_runtime.standalone import string
 from diastase_toolchain.errors import LinkerNotFoundError, UnsafeCacheDirectoryError
@@ -67,7 +67,7 @@ def test_a_cache_directory_of_any_name(mlir_program, monkeypatch, tmp_path, name
     assert not compile_module(lowered, CompileOptions()).from_cache
     compilation = compile_module(lowered, CompileOptions())
     assert compilation.from_cache
-    assert load(compilation.artifact)([np.array(4.0)]) == [8.0]
+    assert Executable(compilation.artifact)([np.array(4.0)]) == [8.0]
     assert [entry.name for entry in tmp_path.iterdir()] == [name]
 
 

@@ -15,7 +15,7 @@ import pytest
 from diastase import qjit
 from diastase_mlir import CompileOptions, cache_directory, compile_module
 from diastase_mlir.options import workspace
-from diastase_runtime import load, trusted_files
+from diastase_runtime import Executable, trusted_files
 from diastase_runtime.errors import UnsafeTemporaryFolderError
 from diastase_runtime.trusted_files import UntrustedError, check_way, read, temporary_folder
 from diastase_toolchain.errors import UnsafeCacheDirectoryError
@@ -165,7 +165,7 @@ def test_what_the_user_has_written_is_believed(mlir_program, above):
     multiplied.write_bytes(added.read_bytes())
     again = compile_module(lowered, CompileOptions())
     assert again.from_cache
-    assert load(again.artifact)([np.array(3.0)]) == [6.0]
+    assert Executable(again.artifact)([np.array(3.0)]) == [6.0]
 
 
 # --- files ---------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from diastase_mlir import CacheWarning, CompileOptions, cache_directory, compile_module
-from diastase_runtime import load, trusted_files
+from diastase_runtime import Executable, trusted_files
 from diastase_runtime.abi import ON_THE_POOL, Artifact, Site
 from diastase_toolchain import cache, source_hash
 from diastase_toolchain.errors import LinkError, UnsafeCacheDirectoryError
@@ -46,7 +46,7 @@ def test_the_second_compilation_is_a_hit(mlir_program, directory):
     first, second = compile_it(lowered), compile_it(lowered)
     assert (first.from_cache, second.from_cache) == (False, True)
     assert first.artifact == second.artifact
-    assert load(second.artifact)([np.array(4.0)]) == [8.0]
+    assert Executable(second.artifact)([np.array(4.0)]) == [8.0]
     assert stat.S_IMODE(directory.stat().st_mode) == 0o700
 
 
@@ -87,7 +87,7 @@ def test_a_damaged_entry_is_reported_and_replaced(mlir_program, directory, suffi
     with pytest.warns(CacheWarning, match=r"corrupted cache entry.*\.json"):
         again = compile_it(lowered)
     assert not again.from_cache
-    assert load(again.artifact)([np.array(4.0)]) == [8.0]
+    assert Executable(again.artifact)([np.array(4.0)]) == [8.0]
     assert compile_it(lowered).from_cache
 
 
@@ -208,7 +208,7 @@ def test_an_unsafe_default_directory_is_given_up_with_a_warning(
     with pytest.warns(CacheWarning, match="without a disk cache"):
         compilation = compile_it(mlir_program(TIMES_TWO, *TYPES))
     assert not list((tmp_path / "diastase").iterdir())
-    assert load(compilation.artifact)([np.array(4.0)]) == [8.0]
+    assert Executable(compilation.artifact)([np.array(4.0)]) == [8.0]
 
 
 @pytest.mark.parametrize("switch", ["environment", "option"])
@@ -234,7 +234,7 @@ def test_parallel_compilations_of_one_program(mlir_program, directory):
         with ThreadPoolExecutor(8) as threads:
             compilations = list(threads.map(compile_it, [lowered] * 16))
     for compilation in compilations:
-        assert load(compilation.artifact)([np.array(4.0)]) == [8.0]
+        assert Executable(compilation.artifact)([np.array(4.0)]) == [8.0]
     assert not list((directory / "programs" / "building").iterdir())
 
 
@@ -282,7 +282,7 @@ def test_on_a_full_disk_programs_are_compiled_without_a_cache(
         monkeypatch.setattr(Path, "write_bytes", fail_there(Path.write_bytes))
     with pytest.warns(CacheWarning, match="without a disk cache.*No space left"):
         compilation = compile_it(mlir_program(TIMES_TWO, *TYPES))
-    assert load(compilation.artifact)([np.array(4.0)]) == [8.0]
+    assert Executable(compilation.artifact)([np.array(4.0)]) == [8.0]
     assert not list(directory.glob("programs/*.json"))
 
 
@@ -304,7 +304,7 @@ def test_sources_that_change_under_the_process(mlir_program, directory, monkeypa
     monkeypatch.setattr(cache, "_IMPORTED", 0.0)
     monkeypatch.setattr(cache, "_unchanged_with", [0])
     compilation = compile_it(lowered)
-    assert load(compilation.artifact)([np.array(4.0)]) == [8.0]
+    assert Executable(compilation.artifact)([np.array(4.0)]) == [8.0]
     assert not list(directory.rglob("*.so"))
 
 
@@ -315,7 +315,7 @@ def test_sources_that_are_taken_away_under_the_process(mlir_program, directory, 
     monkeypatch.setattr(cache, "_unchanged_with", [0])
     monkeypatch.setattr(cache, "toolchain_version", cache.toolchain_version.__wrapped__)
     compilation = compile_it(lowered)
-    assert load(compilation.artifact)([np.array(4.0)]) == [8.0]
+    assert Executable(compilation.artifact)([np.array(4.0)]) == [8.0]
     assert not list(directory.rglob("*.so"))
 
 

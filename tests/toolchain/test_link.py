@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from diastase_mlir import CompileOptions, LinkerNotFoundError, LinkError, compile_module
-from diastase_runtime import load
+from diastase_runtime import Executable
 from diastase_toolchain import linker
 
 ADD = """(%x: tensor<f64>) -> tensor<f64> {
@@ -88,7 +88,7 @@ def test_a_linker_that_does_something_else(
     assert not [*tmp_path.rglob("*.so"), *tmp_path.rglob("*.o"), *tmp_path.rglob("programs/*.json")]
     monkeypatch.delenv("DIASTASE_CC")
     compilation = compile_module(lowered, CompileOptions())
-    assert load(compilation.artifact)([np.array(4.0)]) == [8.0]
+    assert Executable(compilation.artifact)([np.array(4.0)]) == [8.0]
 
 
 @pytest.mark.parametrize("script", ["exec sleep 600", "sleep 600; true"])

@@ -21,19 +21,18 @@ import jax
 import numpy as np
 
 from diastase.debugging.ir import qjit_function
-from diastase.jit.options.ir_errors import CompilerNotFoundError, NeedsPythonError
+from diastase.jit.options.ir_errors import CompilerNotFoundError
 from diastase.jit.qjit import QJIT
+from diastase.jit.stages.saving import needs_python
 from diastase.jit.stages.stages import Compiled
 from diastase.jit.stages.trace_call import read_arguments
 from diastase_mlir import LinkError, at, user_span, with_libraries
 from diastase_mlir.options import file_name, workspace
 from diastase_runtime import c_source
-from diastase_runtime.abi import ON_THE_POOL, Artifact
+from diastase_runtime.abi import LIBRARY_FIELDS, Artifact
 from diastase_toolchain.linker import find_program
 
 _COMPILERS = ("cc", "gcc", "clang")
-_OURS = ("library", *ON_THE_POOL, "threads", "elementary")
-"""Libraries of an artifact that executables have copies of."""
 
 _kept: list[Artifact] = []
 """What C sources name must not go with the function: a library without a cache goes with it."""
@@ -105,7 +104,7 @@ def compile_executable(fn: QJIT, *args: Any) -> str:
     folder = workspace(name, options)
 
     def copy(library: Path) -> str:
-        kind = next(kind for kind in _OURS if getattr(call.artifact, kind) == library)
+        kind = next(kind for kind in LIBRARY_FIELDS if getattr(call.artifact, kind) == library)
         own = folder / f"{name}_{kind}.so"
         shutil.copy(library, own)
         return own.name
@@ -125,19 +124,8 @@ def _read_call(fn: Any, args: tuple[Any, ...], caller: str) -> _Call:
         arguments = read_arguments(function.signature, function.signature.split(positional, named))
         compiled = function.programs.compiled_for(arguments)
     if compiled.direct_call.executable.artifact.callbacks:
-        raise _needs_python(compiled)
+        raise needs_python(compiled)
     return _Call(compiled, compiled.direct_call.arrays(arguments.leaves))
-
-
-def _needs_python(compiled: Compiled) -> NeedsPythonError:
-    equations = [callback.equation for callback in compiled.module.callbacks]
-    equation = next((equation for equation in equations if equation is not None), None)
-    if equation is None:
-        return NeedsPythonError(program=compiled.fun_name, what="it")
-    reason = "is the user's own" if equation.users_own else f"runs in Python: {equation.reason}"
-    return NeedsPythonError(
-        program=compiled.fun_name, what=equation.primitive, reason=reason, span=equation.span
-    )
 
 
 def _compiler() -> str:

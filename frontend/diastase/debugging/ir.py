@@ -41,7 +41,7 @@ from diastase_mlir import (
     user_span,
 )
 from diastase_mlir.driver import continuation
-from diastase_runtime import Executable, load
+from diastase_runtime import Executable
 from diastase_runtime.errors import ArgumentTypeError
 
 _NOT_HERE = {
@@ -206,7 +206,7 @@ def compile_from_mlir(ir: str, compile_options: QjitOptions | None = None) -> "C
     compilation = compile_module(module, given.for_compiler(module.name))
     if any(entry.library == "callback" for entry in compilation.artifact.imports):
         raise NeedsPythonError(program=module.name, what="a callback")
-    return CompiledModule(module, shapes, compilation, load(compilation.artifact), given)
+    return CompiledModule(module, shapes, compilation, Executable(compilation.artifact), given)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

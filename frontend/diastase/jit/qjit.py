@@ -14,8 +14,9 @@ import functools
 import inspect
 import operator
 import weakref
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 from types import MethodType
 from typing import (
@@ -64,6 +65,9 @@ if TYPE_CHECKING:
     from diastase.inspection.pictures import draw as pictures
     from diastase.inspection.resources import specs
     from diastase.jit.interop import autograd_calls, bind, xla
+    from diastase.jit.options import named_types
+    from diastase.jit.options.named_types import Types
+    from diastase.jit.stages import saving
 else:
     bind = LazyModule("diastase.jit.interop.bind")
     xla = LazyModule("diastase.jit.interop.xla")
@@ -71,6 +75,8 @@ else:
     with_autograph = LazyModule("diastase.autograph.functions")
     pictures = LazyModule("diastase.inspection.pictures.draw")
     specs = LazyModule("diastase.inspection.resources.specs")
+    named_types = LazyModule("diastase.jit.options.named_types")
+    saving = LazyModule("diastase.jit.stages.saving")
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -240,6 +246,53 @@ class QJIT(ProgramTexts, Generic[P, R]):
     def eval_shape(self, /, *args: Any, **kwargs: Any) -> Any:
         """Types of the results for these arguments, without compiling."""
         return self.trace(*args, **kwargs).out_info
+
+    def save(
+        self,
+        path: str | PathLike[str],
+        *,
+        types: "Types | None" = None,
+        target_cpu: str | Sequence[str] | None = None,
+        sources: bool = False,
+    ) -> Path:
+        """Write compiled programs to a file, which `diastase_runtime.load` makes a function of.
+
+        Those that there are, or, with `types`, those of these types: `"f64[n,2], i64"`, a tuple of
+        arguments' types, a dictionary of them by name; a list of such for several programs. A name
+        in the place of a size is a size that is known when the function is called.
+
+        >>> f.save("f.diastase", types="f64[n]")  # doctest: +SKIP
+        >>> diastase_runtime.load("f.diastase")(numpy.ones(3))  # doctest: +SKIP
+
+        It needs NumPy where it is loaded (SciPy for LAPACK and BLAS), and a processor with the
+        features of this one. `target_cpu`: for which processors there is to be code, one or several
+        of `"native"` (this one), `"baseline"` (the lowest that there is, x86-64-v2) and the levels
+        `"x86-64-v2"` to `"x86-64-v4"`; where it is loaded, the best that can run is taken.
+        `sources`: with the user's lines that errors show. What is refused:
+        `NeedsPythonError` for programs that call Python, `UnsavableError` for classes that are
+        registered as pytrees; `docs/artifacts.md` has all.
+        """
+        programs = self._specialisations.compiled()
+        if types is not None or target_cpu is not None:
+            self._specialisations.refuse_if_replaced(self._signature.name)
+        if types is not None:
+            programs = [self._compiled_for(*each) for each in named_types.read_types(types)]
+        signature = self._signature
+        names = signature.positional_names()
+        called = saving.Called(
+            signature.name,
+            None if names is None else tuple(names),
+            signature.static_positions,
+            tuple(sorted(signature.static_names)),
+        )
+        every = [program for compiled in programs for program in compiled.alternatives]
+        return saving.save_programs(Path(path), called, every, target_cpu, sources=sources)
+
+    def _compiled_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compiled:
+        """The program for these types."""
+        call = self._signature.split(args, kwargs)
+        arguments = read_arguments(self._signature, call, may_be_types=True)
+        return self._programs.compiled(arguments)
 
     def clear_cache(self) -> None:
         """Forget all compiled programs of this function, except those on disk."""

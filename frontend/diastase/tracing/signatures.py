@@ -25,6 +25,7 @@ from diastase.tracing.argument_errors import (
     UnhashableStaticArgumentError,
     UnknownStaticArgumentError,
 )
+from diastase_runtime.static_arguments import split, typed_key
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
@@ -89,15 +90,7 @@ class Signature:
         """Take the static values out of a call."""
         if not self.static_positions and not self.static_names:
             return Call(args, kwargs)
-        count = len(args)
-        wanted = {p + count if p < 0 else p for p in self.static_positions}
-        static: list[tuple[int | str, Any]] = [
-            (p, args[p]) for p in sorted(wanted) if 0 <= p < count
-        ]
-        dynamic = tuple(value for p, value in enumerate(args) if p not in wanted)
-        static += [(k, kwargs[k]) for k in sorted(self.static_names & kwargs.keys())]
-        keywords = {k: value for k, value in kwargs.items() if k not in self.static_names}
-        return Call(dynamic, keywords, tuple(static))
+        return Call(*split(args, kwargs, self.static_positions, self.static_names))
 
     def static_key(self, call: Call) -> Hashable:
         """Key of a call's static values: equal keys mean that one program serves both."""
@@ -205,20 +198,6 @@ def _declared_leaf(hint: Any) -> Any | None:
     if isinstance(hint, jax.ShapeDtypeStruct):
         return jax.typeof(hint)
     return hint if isinstance(hint, ShapedArray) else None
-
-
-def typed_key(value: Any) -> Hashable:
-    """Make a key under which `1`, `1.0` and `True` differ, also inside of tuples and frozensets.
-
-    So do `0.0` and `-0.0`.
-    """
-    if type(value) is tuple:
-        return (tuple, *map(typed_key, value))
-    if type(value) is frozenset:
-        return (frozenset, frozenset(map(typed_key, value)))
-    if isinstance(value, float | complex):
-        return (type(value), repr(value))
-    return (type(value), value)
 
 
 def signature_of(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from diastase_mlir import CompileOptions, DimensionBindings, Program, compile_module, lower
-from diastase_runtime import load
+from diastase_runtime import Executable
 
 jax.config.update("jax_enable_x64", True)
 
@@ -57,7 +57,7 @@ class Compiled:
     def __init__(self, program):
         self.lowered = lower(program)
         artifact = compile_module(self.lowered, CompileOptions()).artifact
-        self.executable = load(artifact, [one.function for one in self.lowered.callbacks])
+        self.executable = Executable(artifact, [one.function for one in self.lowered.callbacks])
 
     def __call__(self, *arguments):
         arrays = [physical(argument) for argument in arguments]

@@ -131,6 +131,11 @@ class GuardedCall:
         """The loaded program that served last."""
         return self._programs[0].compiled.prepared.executable
 
+    @property
+    def programs(self) -> Sequence[Compiled]:
+        """The programs that there are, each for itself."""
+        return [served.compiled for served in self._programs]
+
     def __call__(self, leaves: Sequence[Any]) -> Any:
         """Run the program for these sizes."""
         programs = self._programs

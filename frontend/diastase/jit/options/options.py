@@ -36,6 +36,7 @@ from diastase.jit.options.errors import (
 )
 from diastase_mlir.diagnostics import at, user_span
 from diastase_mlir.options import file_name
+from diastase_runtime.counts import CountsForm
 from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
@@ -168,7 +169,6 @@ def _integer(value: Any) -> int | None:
 
 
 Target = Literal["jaxpr", "mlir", "llvmir", "binary"]
-CountsForm = Literal["dict", "arrays"]
 Dynamic = Literal["auto", "none"]
 Precision = Literal["double", "single"]
 _OWN_PASSES = "passes are functions in Python here: diastase.passes.register_pass"

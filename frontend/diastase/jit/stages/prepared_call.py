@@ -7,7 +7,6 @@ The traps: JAX computes in the background, so an array's data may not be there y
 waits); and large results are not copied, so their memory belongs to the arrays from here on.
 """
 
-import random
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import prod
@@ -29,11 +28,12 @@ from diastase_mlir.jax_compat import (
     memory_format,
     only_one_device,
 )
-from diastase_runtime import LARGEST_COPIED_RESULT, Executable
+from diastase_runtime import LARGEST_COPIED_RESULT, Executable, prepared_call
 from diastase_runtime.abi import ENGINES
 from diastase_runtime.frames import Frame
 from diastase_runtime.loader import Placer
 from diastase_runtime.memref import give_back, memory_of
+from diastase_runtime.prepared_call import Taker
 
 _NUMBERS = frozenset((bool, int, float, complex))
 _LEAF = jax.tree_util.tree_structure(0)
@@ -46,8 +46,8 @@ MANY_ARRAYS = 3
 """Arguments and results, from which on XLA's dispatch is faster, whatever it costs beside them."""
 
 
-class PreparedCall:
-    """One compiled program, ready to be called with flat arguments; safe to share by threads."""
+class PreparedCall(prepared_call.PreparedCall):
+    """One compiled program, called with what JAX takes for arrays; safe to share by threads."""
 
     def __init__(
         self,
@@ -58,18 +58,19 @@ class PreparedCall:
         seed: int | None,
         counts: CountsForm = "dict",
     ) -> None:
-        self.executable = executable
         self.in_avals, self.out_avals = tuple(in_avals), tuple(out_avals)
         self.num_arrays = len(in_avals) + len(out_avals)
         self._converters = tuple(map(_converter, in_avals))
         firsts = executable.layout.argument_words
-        self._placers = tuple(
-            map(_placer, range(len(in_avals)), firsts, in_avals, self._converters)
+        placers = map(_placer, range(len(in_avals)), firsts, in_avals, self._converters)
+        super().__init__(
+            executable,
+            list(placers),
+            list(map(_taker, out_avals)),
+            _rebuild(out_tree, counts),
+            seed,
+            is_one_array=out_tree == _LEAF,
         )
-        self._takers = tuple(map(_taker, out_avals))
-        self.in_pytree = _rebuild(out_tree, counts)
-        self._is_one_array = out_tree == _LEAF
-        self._seed = seed
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
         """Run the program."""
@@ -77,26 +78,7 @@ class PreparedCall:
         for leaf in leaves:
             if type(leaf) is ArrayImpl and leaf._committed:  # pyright: ignore[reportPrivateUsage]
                 committed = True
-        executable, seed = self.executable, self._seed
-        if not executable.uses_context:
-            seed = None
-        elif seed is None:
-            seed = random.getrandbits(63)
-        return executable.run(leaves, seed, self._placers, self._take, committed)
-
-    def _take(self, words: list[int], committed: bool) -> Any:
-        """Make the results of their descriptors."""
-        executable = self.executable
-        if self._is_one_array:
-            return self._takers[0](executable.readers[0], words, True, committed)
-        return self.in_pytree(
-            [
-                take(reader, words, own, committed)
-                for take, reader, own in zip(
-                    self._takers, executable.readers, executable.owners(words), strict=True
-                )
-            ]
-        )
+        return self.run(leaves, committed)
 
     def may_be_called_by_xla(self, leaves: Sequence[Any]) -> bool:
         """Whether that saves time for arguments of these types: see `interop.xla.ManyArrays`."""
@@ -205,11 +187,6 @@ def _converter(aval: ShapedArray) -> Callable[[Any], np.ndarray]:
         return lambda key: np.asarray(jax.random.key_data(key))
     dtype = aval.dtype
     return lambda leaf: np.asarray(leaf, dtype)
-
-
-Taker = Callable[[Any, list[int], bool, bool], Any]
-"""From the reader of a result, the words of all, and whether it owns its memory and the result is
-committed to its device, to what JAX would return."""
 
 
 def _taker(aval: ShapedArray) -> Taker:

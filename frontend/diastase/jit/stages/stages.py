@@ -7,9 +7,10 @@ The trap: a `Compiled` takes the traced arguments only (static ones are part of 
 them against the types it was compiled for, and never compiles again.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,15 +33,18 @@ from diastase_mlir import (
     compile_program,
     when_whole,
 )
-from diastase_runtime import EngineWork, exchange_engine, load
+from diastase_runtime import EngineWork, Executable, exchange_engine
+from diastase_runtime.static_arguments import Static
 from diastase_toolchain.forks import without_forks
 from diastase_toolchain.gc_pause import fewer_collections
 from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
     from diastase.inspection import explicit_jaxpr
+    from diastase.jit.stages import saving
 else:
     explicit_jaxpr = LazyModule("diastase.inspection.explicit_jaxpr")
+    saving = LazyModule("diastase.jit.stages.saving")
 
 when_whole(exchange_engine)
 
@@ -58,6 +62,8 @@ class Interface:
     options: CompileOptions
     seed: int | None = None
     counts: CountsForm = "dict"
+    static: Static = ()
+    """Values of static arguments, which are part of the program."""
     report: Callable[[str], None] = field(default=lambda line: None, repr=False)
     """Where a line about each step of the compilation goes (`verbose`)."""
 
@@ -112,7 +118,7 @@ class Stage:
         """Load what was compiled; a program found without its module calls no Python."""
         self._tell(compilation)
         callbacks = () if module is None else module.callbacks
-        executable = load(compilation.artifact, [callback.function for callback in callbacks])
+        executable = Executable(compilation.artifact, [callback.function for callback in callbacks])
         call = PreparedCall(
             executable,
             self.traced.in_avals,
@@ -294,6 +300,27 @@ class Compiled(Stage):
     @cached_property
     def _sizes(self) -> SizePattern:
         return SizePattern(self.traced.in_avals)
+
+    def save(
+        self,
+        path: str | PathLike[str],
+        *,
+        target_cpu: str | Sequence[str] | None = None,
+        sources: bool = False,
+    ) -> Path:
+        """Write the program to a file, which `diastase_runtime.load` makes a function of.
+
+        It takes the arguments that this one takes; options as those of `QJIT.save`.
+        """
+        called = saving.Called(self.fun_name)
+        return saving.save_programs(
+            Path(path), called, self.alternatives, target_cpu, sources=sources
+        )
+
+    @property
+    def alternatives(self) -> Sequence["Compiled"]:
+        """The programs of which a call chooses one by sizes: this one, if there are no others."""
+        return getattr(self.prepared, "programs", (self,))
 
     def as_text(self) -> str:
         """Print the optimised program as LLVM IR."""

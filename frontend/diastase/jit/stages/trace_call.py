@@ -133,6 +133,7 @@ def trace_call(
         options=options.for_compiler(signature.name),
         seed=options.seed,
         counts=options.counts,
+        static=arguments.call.static,
         report=options.report,
     )
     return Traced(interface, traced, tracing_seconds=seconds)

@@ -18,7 +18,7 @@ import dis
 import gc
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
@@ -28,6 +28,7 @@ import numpy as np
 
 from diastase.capture.quantum_errors import StarredCountsError
 from diastase_mlir import user_span
+from diastase_runtime.counts import Found
 
 _UNPACK, _STARRED_CALL = dis.opmap["UNPACK_SEQUENCE"], dis.opmap["CALL_FUNCTION_EX"]
 
@@ -137,45 +138,24 @@ class Counts:
         length = 2 ** (self.traced_width if self.width is None else self.width)
         return jnp.arange(length), jnp.bincount(self.outcomes, self.numbers, length=length)
 
-    def to_dict(self) -> dict[Any, int] | list[Any]:
+    def to_dict(self) -> "CountsDict | list[Any]":
         """PennyLane's dictionary, by ascending outcomes; of a batch, a list of them."""
-        outcomes, numbers = np.asarray(self.outcomes), np.asarray(self.numbers)
-        if numbers.ndim > 1:
-            return [each.to_dict() for each in self._elements()]
-        if self.traced_width is not None:
-            return self._of_known_width().to_dict()
-        found, totals = _totals(outcomes, numbers)
-        if not self.all_outcomes:
-            found, totals = found[totals != 0], totals[totals != 0]
-        elif self.width is not None:
-            totals = np.bincount(found, totals, 2**self.width).astype(np.int64)
-            found = np.arange(2**self.width)
-        keys = found.tolist() if self.width is None else _bit_strings(found, self.width)
-        return CountsDict(zip(keys, totals.tolist(), strict=True))
+        return _with_pairs(self._found().to_dict())
 
     def to_arrays(self) -> tuple[Any, Any]:
         """Catalyst's pair: all outcomes (bit strings as integers), and how often each was found."""
-        outcomes, numbers = np.asarray(self.outcomes), np.asarray(self.numbers)
-        if numbers.ndim > 1:
-            pairs = [each.to_arrays() for each in self._elements()]
-            return jnp.stack([pair[0] for pair in pairs]), jnp.stack([pair[1] for pair in pairs])
-        if self.traced_width is not None:
-            return self._of_known_width().to_arrays()
-        if self.width is not None:
-            outcomes_found, outcomes = outcomes, np.arange(2**self.width)
-            numbers = np.bincount(outcomes_found, numbers, len(outcomes)).astype(np.int64)
+        outcomes, numbers = self._found().to_arrays()
         return jnp.asarray(outcomes), jnp.asarray(numbers)
 
-    def _elements(self) -> Iterator["Counts"]:
-        """The counts of each element of a batch."""
-        for position, (outcomes, numbers) in enumerate(
-            zip(self.outcomes, self.numbers, strict=True)
-        ):
-            width = None if self.traced_width is None else self.traced_width[position]
-            yield replace(self, outcomes=outcomes, numbers=numbers, traced_width=width)
+    def _found(self) -> Found:
+        outcomes, numbers = np.asarray(self.outcomes), np.asarray(self.numbers)
+        width = None if self.traced_width is None else np.asarray(self.traced_width)
+        return Found(outcomes, numbers, self.width, self.all_outcomes, width)
 
-    def _of_known_width(self) -> "Counts":
-        return replace(self, width=int(self.traced_width), traced_width=None)
+
+def _with_pairs(counts: Any) -> Any:
+    """Dictionaries that unpack into Catalyst's pair, in the place of plain ones."""
+    return list(map(_with_pairs, counts)) if isinstance(counts, list) else CountsDict(counts)
 
 
 jax.tree_util.register_dataclass(
@@ -183,26 +163,6 @@ jax.tree_util.register_dataclass(
     data_fields=["outcomes", "numbers", "traced_width"],
     meta_fields=["width", "all_outcomes"],
 )
-
-
-def _totals(outcomes: np.ndarray, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Each outcome once, ascending, and how often it was found in all."""
-    if np.all(numbers == 1):  # shots, which need only be sorted
-        return np.unique(outcomes, return_counts=True)
-    found, positions = np.unique(outcomes, return_inverse=True)
-    totals = np.zeros(len(found), dtype=np.int64)
-    np.add.at(totals, positions.reshape(-1), numbers)
-    return found, totals
-
-
-def _bit_strings(numbers: np.ndarray, width: int) -> list[str]:
-    """Numbers as binary ones of `width` digits."""
-    if width == 0:
-        return [""] * len(numbers)
-    octets = numbers.astype(">u8").view(np.uint8).reshape(-1, 8)
-    digits = np.unpackbits(octets, axis=1)[:, 64 - width :]
-    characters = digits.astype(np.uint32) + np.uint32(ord("0"))  # as NumPy's texts have them
-    return characters.view(f"U{width}").ravel().tolist()
 
 
 def _read(outcome: Any, width: int) -> int:

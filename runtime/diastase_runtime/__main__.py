@@ -1,0 +1,7 @@
+"""`python -m diastase_runtime inspect | run`: see `saved.command_line`."""
+
+import sys
+
+from diastase_runtime.saved.command_line import main
+
+sys.exit(main())

@@ -1,0 +1,358 @@
+"""`load`: from the file that `save` has written to a function of arrays.
+
+In: a path. Out: a `SavedFunction`, called as the compiled function was, with NumPy's arrays,
+numbers and pytrees of them; results are NumPy's arrays. It has the programs that were saved and
+compiles none. A call finds its plan by structure, types and static values, as a call of the
+compiled function does, and is a `PreparedCall` from there on.
+
+Libraries are written into a temporary folder of this user's alone, loaded, and removed at once:
+what is loaded needs its file no more. Engines and thread pools of equal contents are loaded once
+for all saved functions of the process, or each would have its own threads.
+
+The trap: who loads a file runs it.
+"""
+
+import shutil
+import threading
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from importlib.util import find_spec
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from diastase_runtime.abi import ABI_VERSION, LIBRARY_FIELDS, Artifact
+from diastase_runtime.errors import AssumptionError
+from diastase_runtime.frames import Frame
+from diastase_runtime.loader import Executable
+from diastase_runtime.memref import numpy_dtype
+from diastase_runtime.prepared_call import PreparedCall
+from diastase_runtime.saved import processors
+from diastase_runtime.saved.errors import (
+    DamagedFileError,
+    MissingPackageError,
+    MissingProcessorFeaturesError,
+    SavedVersionError,
+    UnservedArgumentsError,
+)
+from diastase_runtime.saved.file import Member, SavedFile, opened
+from diastase_runtime.saved.manifest import (
+    LeafType,
+    Manifest,
+    SavedProgram,
+    Target,
+    from_json,
+)
+from diastase_runtime.saved.pytrees import LEAF, Structure, builder, flatten
+from diastase_runtime.static_arguments import Static, split, typed_key
+from diastase_runtime.trusted_files import OWN_FOLDER, temporary_folder
+
+_MOST_PLANS = 2000
+"""Of sizes that are open there may be ever new ones."""
+
+_NUMBERS = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+"""What a number of Python's is, where no type says otherwise."""
+
+
+def load(path: str | PathLike[str]) -> "SavedFunction":
+    """Load what `save` of a compiled function has written; this runs native code from the file."""
+    path = Path(path)
+    with path.open("rb") as stream:
+        file = opened(path, stream)
+        manifest = _manifest(file)
+        target = _target(path, manifest)
+        _check_packages(manifest, target)
+        libraries = {
+            str(library)
+            for artifact in target.artifacts
+            for kind in LIBRARY_FIELDS
+            if (library := getattr(artifact, kind)) is not None
+        }
+        members = file.members(sorted(libraries))
+    return SavedFunction(path, manifest, target, _executables(target.artifacts, members))
+
+
+def read_manifest(path: Path) -> tuple[Manifest, dict[str, int]]:
+    """What a file says of itself, and the sizes of its members; nothing of it is run."""
+    with path.open("rb") as stream:
+        file = opened(path, stream)
+        members: dict[str, dict[str, Any]] = file.manifest["members"]
+        return _manifest(file), {name: known["size"] for name, known in members.items()}
+
+
+def _manifest(file: SavedFile) -> Manifest:
+    data = file.manifest
+    try:
+        saved = f"diastase {data['versions']['diastase']} (ABI {data['abi']})"
+        if data["abi"] != ABI_VERSION:
+            this = f"a runtime with ABI {ABI_VERSION}"
+            raise SavedVersionError(file=file.path, saved=saved, this=this)
+        return from_json(data)
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        if isinstance(error, SavedVersionError):
+            raise
+        raise DamagedFileError(file=file.path, reason=f"its manifest: {error!r}") from None
+
+
+def _target(path: Path, manifest: Manifest) -> Target:
+    """The first target that this computer can run: those with more features come first."""
+    reason = "has none of them"
+    for target in manifest.targets:
+        reason = processors.missing(target.platform, target.features)
+        if not reason:
+            return target
+    names = ", ".join(f"{target.name} ({target.platform})" for target in manifest.targets)
+    raise MissingProcessorFeaturesError(file=path, targets=names, reason=reason)
+
+
+def _check_packages(manifest: Manifest, target: Target) -> None:
+    needs_scipy = any(
+        entry.library in ("lapack", "blas")
+        for artifact in target.artifacts
+        for entry in artifact.imports
+    )
+    if needs_scipy and find_spec("scipy") is None:
+        raise MissingPackageError(function=manifest.name, package="scipy")
+    try:
+        for artifact in target.artifacts:
+            for kind in (*artifact.arguments, *artifact.results):
+                numpy_dtype(kind.dtype)
+    except ImportError:
+        raise MissingPackageError(function=manifest.name, package="ml_dtypes") from None
+
+
+# --- loading libraries ----------------------------------------------------------------------------
+
+_resident: dict[tuple[str, str], Path] = {}
+"""Libraries that stay loaded: where they were, by their contents and those of their thread pool."""
+_LOADING = threading.Lock()
+
+
+def _executables(artifacts: Sequence[Artifact], members: Mapping[str, Member]) -> list[Executable]:
+    folder = temporary_folder("diastase-")
+    try:
+        with _LOADING:
+            places = dict(_resident)
+            placed = [
+                _placed(artifact, members, folder / str(number), places)
+                for number, artifact in enumerate(artifacts)
+            ]
+            executables = list(map(Executable, placed))
+            _resident.update(places)
+            return executables
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _placed(
+    artifact: Artifact,
+    members: Mapping[str, Member],
+    folder: Path,
+    places: dict[tuple[str, str], Path],
+) -> Artifact:
+    """An artifact whose libraries are files, written here if they are not loaded already."""
+    folder.mkdir(mode=OWN_FOLDER)
+    paths: dict[str, Path] = {}
+    pool = "" if artifact.threads is None else members[str(artifact.threads)].checksum
+    for kind in LIBRARY_FIELDS:
+        library: Path | None = getattr(artifact, kind)
+        if library is None:
+            continue
+        member = members[str(library)]
+        key = member.checksum, pool
+        is_resident = kind != "library"  # a program has an import table of its own
+        if is_resident and key in places:
+            paths[kind] = places[key]
+            continue
+        paths[kind] = folder / f"{kind}-{member.checksum[:16]}.so"
+        paths[kind].write_bytes(member.content)
+        if is_resident:
+            places[key] = paths[kind]
+    return replace(artifact, **paths)
+
+
+# --- calls ----------------------------------------------------------------------------------------
+
+
+class SavedFunction:
+    """A function whose programs were compiled elsewhere; safe to share by threads."""
+
+    def __init__(
+        self,
+        path: Path,
+        manifest: Manifest,
+        target: Target,
+        executables: Sequence[Executable],
+    ) -> None:
+        self.path, self.manifest, self.target = path, manifest, target
+        self.__name__ = manifest.name
+        self._programs = [
+            (program, _prepared(program, executable))
+            for program, executable in zip(manifest.programs, executables, strict=True)
+        ]
+        self._has_static = bool(manifest.static_positions or manifest.static_names)
+        self._plans: dict[Hashable, Any] = {}
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        """Run the program for these arguments."""
+        static: Static = ()
+        if self._has_static:
+            positions, names = self.manifest.static_positions, self.manifest.static_names
+            args, kwargs, static = split(args, kwargs, positions, names)
+        leaves: list[Any] = []
+        structure = flatten((args, kwargs), leaves)
+        key = (structure, typed_key(static), *[_key(leaves, k) for k in range(len(leaves))])
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plan(structure, static, leaves)
+            if plan is None:
+                return self._call_in_places(args, kwargs, static, structure, leaves)
+            if len(self._plans) >= _MOST_PLANS:
+                self._plans.clear()
+            self._plans[key] = plan
+        return plan(leaves)
+
+    def _plan(self, structure: Structure, static: Static, leaves: Sequence[Any]) -> Any:
+        """What serves such a call: a program, or several that hold for some sizes only."""
+        of_static = typed_key(static)
+        fitting: list[tuple[int, int, PreparedCall]] = []
+        for number, (program, prepared) in enumerate(self._programs):
+            if program.in_structure == structure and typed_key(program.static) == of_static:
+                misfits = _misfits(program.arguments, leaves)
+                if misfits is not None:
+                    fitting.append((misfits, number, prepared))
+        calls = [prepared for _, _, prepared in sorted(fitting, key=lambda entry: entry[:2])]
+        return _Guarded(calls) if len(calls) > 1 else next(iter(calls), None)
+
+    def _call_in_places(
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        static: Static,
+        structure: Structure,
+        leaves: Sequence[Any],
+    ) -> Any:
+        """Call with arguments by position that were given by name, if they can be."""
+        parameters = self.manifest.parameters or ()
+        named = dict(kwargs)
+        in_places = [*args]
+        for name in parameters[len(args) :]:
+            if name not in named:
+                break
+            in_places.append(named.pop(name))
+        if len(in_places) > len(args) and not static:
+            return self(*in_places, **named)
+        raise UnservedArgumentsError(
+            function=self.__name__,
+            given=_given(structure, static, leaves, parameters),
+            programs="\n".join(f"    {program}" for program in self.manifest.programs),
+        )
+
+    def __repr__(self) -> str:
+        programs = ", ".join(map(str, self.manifest.programs))
+        return f"<SavedFunction {self.__name__}{programs}>"
+
+
+def _key(leaves: list[Any], place: int) -> Hashable:
+    """What of a leaf decides which program serves it; what is no array becomes one."""
+    leaf = leaves[place]
+    kind = type(leaf)
+    if kind in _NUMBERS:
+        return kind
+    if kind is not np.ndarray:
+        if isinstance(leaf, np.ndarray) and hasattr(leaf, "mask"):
+            return kind  # which no program takes
+        leaf = leaves[place] = np.asarray(leaf)
+    return leaf.shape, leaf.dtype
+
+
+def _misfits(types: Sequence[LeafType], leaves: Sequence[Any]) -> int | None:
+    """How many of the leaves are weakly typed, or not, other than the program was traced for.
+
+    None where one is of another type, or sizes do not fit each other.
+    """
+    sizes: dict[str, int] = {}
+    misfits = 0
+    for wanted, leaf in zip(types, leaves, strict=True):
+        number = _NUMBERS.get(type(leaf))
+        if number is not None:
+            dtype: Any = numpy_dtype(wanted.dtype)
+            weakly = wanted.weak and dtype.kind == np.dtype(number).kind
+            if wanted.shape or not (weakly or wanted.dtype == number):
+                return None
+        elif leaf.dtype != numpy_dtype(wanted.dtype) or leaf.ndim != len(wanted.shape):
+            return None
+        elif hasattr(leaf, "mask"):
+            return None
+        else:
+            for size, given in zip(wanted.shape, leaf.shape, strict=True):
+                if given != (sizes.setdefault(size, given) if isinstance(size, str) else size):
+                    return None
+        misfits += wanted.weak != (number is not None)
+    return misfits
+
+
+class _Text(str):
+    """Prints as it is, also inside of a pytree."""
+
+    __slots__ = ()
+    __repr__ = str.__str__
+
+
+def _given(
+    structure: Structure, static: Static, leaves: Sequence[Any], parameters: Sequence[str]
+) -> str:
+    """The arguments of a call as types, in their places."""
+    texts = [_Text(type(leaf).__name__) for leaf in leaves]
+    for place, leaf in enumerate(leaves):
+        if type(leaf) is np.ndarray:
+            texts[place] = _Text(LeafType(str(leaf.dtype), leaf.shape))
+    args, kwargs = builder(structure)(texts)
+    words: dict[int | str, str] = dict(enumerate(parameters))
+    named = [*kwargs.items(), *((words.get(place, str(place)), value) for place, value in static)]
+    return ", ".join([*map(repr, args), *(f"{name}={value!r}" for name, value in named)])
+
+
+class _Guarded:
+    """Programs each of which holds for some sizes only, which it checks itself."""
+
+    def __init__(self, calls: Sequence[PreparedCall]) -> None:
+        self._calls = tuple(calls)
+
+    def __call__(self, leaves: Sequence[Any]) -> Any:
+        """Run the first that holds; a program that does not has done nothing that is seen."""
+        *others, last = self._calls
+        for call in others:
+            try:
+                return call(leaves)
+            except AssumptionError as error:
+                if error.raised_by is not call.executable:
+                    raise
+        return last(leaves)
+
+
+def _prepared(program: SavedProgram, executable: Executable) -> PreparedCall:
+    """The call of a program with NumPy's arrays; Python's numbers are converted in the frame."""
+    kinds = executable.artifact.arguments
+    placers = [
+        partial(_place, number, numpy_dtype(kind.dtype)) for number, kind in enumerate(kinds)
+    ]
+    return PreparedCall(
+        executable,
+        placers,
+        [_take] * len(program.results),
+        builder(program.out_structure),
+        program.seed,
+        is_one_array=program.out_structure == LEAF,
+    )
+
+
+def _place(number: int, dtype: Any, frame: Frame, leaf: Any) -> Any:
+    return frame.place(number, leaf if type(leaf) in _NUMBERS else np.asarray(leaf, dtype))
+
+
+def _take(reader: Any, words: Sequence[int], own: bool, committed: bool) -> Any:
+    return reader.take(words, own)
