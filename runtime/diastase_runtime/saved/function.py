@@ -354,5 +354,5 @@ def _place(number: int, dtype: Any, frame: Frame, leaf: Any) -> Any:
     return frame.place(number, leaf if type(leaf) in _NUMBERS else np.asarray(leaf, dtype))
 
 
-def _take(reader: Any, words: Sequence[int], own: bool, committed: bool) -> Any:
+def _take(reader: Any, words: list[int], own: bool, committed: bool) -> Any:
     return reader.take(words, own)

@@ -13,9 +13,10 @@ from fuzz.programs import PLAIN, State, Style, random_state, run
 LAX = Style(loops="lax")
 
 
-@oracle(program=grammar.PROGRAM, seed=SEED)
-def eager_jax_and_default_qubit(program, seed):
-    state = random_state(seed)
+@oracle(program=grammar.PROGRAM, seed=SEED, size=st.sampled_from([4, 7, 40]))
+def eager_jax_and_default_qubit(program, seed, size=4):
+    """Arrays that fit into registers, and larger ones."""
+    state = random_state(seed, size)
     found = qjit(lambda s: run(program, s, Style()))(state)
     for one, given in zip(found, state, strict=True):
         if (one.dtype, one.weak_type) != (given.dtype, False):
