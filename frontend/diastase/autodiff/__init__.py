@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from jax.extend.core import ClosedJaxpr
 
+from diastase.autodiff.control_flow import predication
 from diastase.capture.context import current_context
 from diastase.primitives.batching import is_batched
 from diastase.primitives.define import Role, Rule, has_role, provide_rules
@@ -55,6 +56,7 @@ def install_rules() -> None:
         _rule("checkpoint", "linearise"),
         applies=lambda jaxpr, **_: current_context() is not None and _has_loops(jaxpr),
     )
+    set_batching(checkpoint_p, _rule("checkpoint", "vmap_of_axis"), _is_predicated)
 
 
 def _rule(name: str, transformation: str) -> Rule:
@@ -71,8 +73,11 @@ def _differentiate_as_ours(primitive: Any) -> None:
     def linearised(**params: Any) -> bool:
         return _computes_sizes(**params) or (name == "while" and current_context() is not None)
 
+    def batched(**params: Any) -> bool:
+        return _computes_sizes(**params) or _is_predicated(**params)
+
     set_jvp(primitive, _rule(name, "jvp"), _computes_sizes)
-    set_batching(primitive, _rule(name, "vmap_of_axis"), _computes_sizes)
+    set_batching(primitive, _rule(name, "vmap_of_axis"), batched)
     set_linearisation(primitive, _rule(name, "linearise"), linearised)
 
 
@@ -82,6 +87,16 @@ def _computes_sizes(**params: Any) -> bool:
     if context is None or not context.dimensions.symbols:
         return False
     return any(map(context.dimensions.defines_symbols, variables_in(params)))
+
+
+def _is_predicated(**params: Any) -> bool:
+    """Whether control flow of ours inside asks which elements of a batch are active just now.
+
+    JAX's rules keep what they have traced, and what that closes over as constants.
+    """
+    return predication.is_on() and any(
+        has_role(equation, Role.CONTROL_FLOW) for equation in equations_in(params)
+    )
 
 
 def _has_loops(jaxpr: Any) -> bool:

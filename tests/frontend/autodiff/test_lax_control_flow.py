@@ -1,11 +1,13 @@
 """JAX's own loops and branches inside programs, where they are taken for ours, beside plain JAX."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from diastase import qjit
+from diastase import cond, for_loop, qjit, while_loop
 
 X = jnp.array([0.7, 0.3, -0.4])
 BATCH = jnp.stack([X, X * 0.5])
@@ -115,3 +117,38 @@ def test_while_loops_of_a_batch_and_of_equal_constants():
 
     plain = lambda x: jnp.sum(twice_the_same(lambda step: step(step(x)), x))  # noqa: E731
     agree(program(BATCH, trips, X), (of_all(masked, trips)(BATCH), jax.grad(plain)(X)))
+
+
+def test_loops_and_branches_that_some_elements_do_not_run():
+    """A loop of ours in them asks which do, anew where a body is traced anew."""
+
+    def up(value):
+        return while_loop(lambda p: p < 4)(lambda p: p + 1.0)(value)
+
+    def ways(known):
+        return {
+            "scan": lambda x, v: lax.scan(lambda c, _: (up(v), None), 0.0, x)[0],
+            "while": lambda x, v: lax.while_loop(lambda c: c < 1, lambda c: c + up(v), 0.0),
+            "cond": lambda x, v: lax.cond(known, lambda: up(v), lambda: 1.0),
+            "checkpoint": lambda x, v: jax.checkpoint(lambda y: up(v) + 0 * y)(1.0),
+        }
+
+    def of_row(way, x):
+        v = jnp.sum(x)
+        outside = cond(v > 3.0)(lambda: 2.0)
+        outside.otherwise(lambda: way(x, v))
+
+        def turn(i, later, now):  # what is carried belongs to the batch from the second time on
+            inside = cond(v + 0.0 * i > 3.0)(lambda: 2.0)
+            inside.otherwise(lambda: way(x, v))
+            return now, inside()
+
+        return outside(), for_loop(0, 2, 1)(turn)(0.0, 0.0)[0]
+
+    @qjit
+    def program(rows, known):
+        return {name: jax.vmap(partial(of_row, way))(rows) for name, way in ways(known).items()}
+
+    rows = np.array([[1.0, 2.0, 3.0], [0.1, 0.2, 0.3], [0.5, 0.5, 0.75]])
+    wanted = np.array([2.0, 4.6, 4.75])
+    agree(program(rows, True), dict.fromkeys(ways(True), (wanted, wanted)))
