@@ -56,7 +56,11 @@ def install_rules() -> None:
         _rule("checkpoint", "linearise"),
         applies=lambda jaxpr, **_: current_context() is not None and _has_loops(jaxpr),
     )
-    set_batching(checkpoint_p, _rule("checkpoint", "vmap_of_axis"), _is_predicated)
+    set_batching(
+        checkpoint_p,
+        _rule("checkpoint", "vmap_of_axis"),
+        applies=lambda **params: _may_not_be_run("checkpoint", params),
+    )
 
 
 def _rule(name: str, transformation: str) -> Rule:
@@ -74,7 +78,7 @@ def _differentiate_as_ours(primitive: Any) -> None:
         return _computes_sizes(**params) or (name == "while" and current_context() is not None)
 
     def batched(**params: Any) -> bool:
-        return _computes_sizes(**params) or _is_predicated(**params)
+        return _computes_sizes(**params) or _may_not_be_run(name, params)
 
     set_jvp(primitive, _rule(name, "jvp"), _computes_sizes)
     set_batching(primitive, _rule(name, "vmap_of_axis"), batched)
@@ -89,22 +93,26 @@ def _computes_sizes(**params: Any) -> bool:
     return any(map(context.dimensions.defines_symbols, variables_in(params)))
 
 
-def _is_predicated(**params: Any) -> bool:
-    """Whether control flow of ours inside asks which elements of a batch are active just now.
+def _may_not_be_run(name: str, params: Mapping[str, Any]) -> bool:
+    """Whether a loop in it, or itself, is in a branch or a turn that is not that of all elements.
 
-    JAX's rules keep what they have traced, and what that closes over as constants.
+    JAX runs branches for all elements of a batch, but a loop may end only where it is meant to run:
+    ours asks which elements are active (`predication`). And JAX's rules keep what they have traced,
+    with what that closes over as constants.
     """
-    return predication.is_on() and any(
-        has_role(equation, Role.CONTROL_FLOW) for equation in equations_in(params)
-    )
+    if current_context() is None:
+        return False
+    if name == "cond" or predication.is_on():
+        return name == "while" or _has_loops(params)
+    return False
 
 
-def _has_loops(jaxpr: Any) -> bool:
+def _has_loops(within: Any) -> bool:
     """Whether there is control flow inside that JAX cannot take apart."""
     return any(
         has_role(equation, Role.CONTROL_FLOW)
         or equation.primitive.name in ("while", "control_derivative")
-        for equation in equations_in(jaxpr)
+        for equation in equations_in(within)
     )
 
 

@@ -5,7 +5,9 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.special
 from jax import lax
+from jax.scipy import special
 
 from diastase import cond, for_loop, qjit, while_loop
 
@@ -152,3 +154,21 @@ def test_loops_and_branches_that_some_elements_do_not_run():
     rows = np.array([[1.0, 2.0, 3.0], [0.1, 0.2, 0.3], [0.5, 0.5, 0.75]])
     wanted = np.array([2.0, 4.6, 4.75])
     agree(program(rows, True), dict.fromkeys(ways(True), (wanted, wanted)))
+
+
+def test_loops_in_branches_are_not_run_for_other_elements():
+    """For which they may not end: `exp1` has a fraction for large numbers, and a sum for small."""
+
+    def halves(n):
+        def until_odd(s):
+            return lax.while_loop(lambda s: s[0] % 2 == 0, lambda s: (s[0] // 2, s[1] + 1), s)
+
+        inner = lambda n: lax.fori_loop(0, 2, lambda _, s: until_odd(s), (n, 0))  # noqa: E731
+        return lax.cond(n > 0, inner, lambda n: (n, -1), n)
+
+    numbers = np.array([12, 0, 7, -4])
+    agree(qjit(jax.vmap(halves))(numbers), (np.array([3, 0, 7, -4]), np.array([2, -1, 0, -1])))
+    some = np.array([1e-37, 1.1754942e-38, 1e-45, 1.0, 3.0], np.float32)
+    for function, exact in ((special.exp1, scipy.special.exp1), (special.expi, scipy.special.expi)):
+        for x in (some, -some):
+            np.testing.assert_allclose(qjit(function)(x), exact(x), rtol=3e-6)
