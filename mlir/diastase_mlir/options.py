@@ -19,7 +19,7 @@ class CompileOptions:
     """Write the IR after each stage, each pass that changes it, or each pass, into `workspace`."""
     workspace: Path | None = None
     """Where intermediate IR and reproducers go; by default the working directory's `<name>/`, and a
-    temporary folder."""
+    temporary folder. `workspace()` makes it, or another."""
     pipelines: tuple[tuple[str, tuple[str, ...]], ...] | None = None
     """Stages with names of passes, in the place of `PIPELINE`."""
     use_nameloc: bool = False
@@ -33,18 +33,35 @@ def file_name(name: str) -> str:
     return re.sub(r"[^\w.-]+", "_", name).strip("_.")[:60] or "program"
 
 
+_taken_instead: dict[Path, Path] = {}
+"""Temporary folders, by those that could not be used."""
+
+
 def workspace(name: str, options: CompileOptions) -> Path:
-    """Make the folder: the one asked for, else `<name>/` here, else a temporary one."""
-    if options.workspace is not None:
-        options.workspace.mkdir(parents=True, exist_ok=True)
-        return options.workspace.absolute()  # a name that a C compiler takes for no option
-    directory = Path.cwd() / file_name(name)
+    """Make the folder: the one asked for or `<name>/` here; where that fails, a temporary one."""
+    directory = options.workspace or Path(file_name(name))
+    directory = directory.absolute()  # a name that a C compiler takes for no option
     try:
-        directory.mkdir(exist_ok=True)
+        directory.mkdir(parents=True, exist_ok=True)
         check_own(directory)
     except OSError:  # a working directory that cannot be written, or where others have been before
-        return temporary_folder(f"diastase-{file_name(name)}-")
+        return _temporary(directory)
+    _taken_instead.pop(directory, None)
     return directory
+
+
+def workspace_of(name: str, directory: Path | None) -> Path:
+    """Which folder that is, made or not, in this directory or the one that we are in."""
+    wanted = (directory or Path.cwd()) / file_name(name)
+    return _taken_instead.get(wanted, wanted)
+
+
+def _temporary(directory: Path) -> Path:
+    """One for all that would have gone there, so that it is found together."""
+    taken = _taken_instead.get(directory)
+    if taken is None or not taken.is_dir():
+        taken = _taken_instead[directory] = temporary_folder(f"diastase-{directory.name}-")
+    return taken
 
 
 def write_failure(

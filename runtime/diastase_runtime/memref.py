@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from diastase_runtime.abi import ArrayType
+from diastase_runtime.errors import OutOfMemoryError
 
 ALIGNMENT = 64
 """Bytes. JAX copies arrays that begin elsewhere, on threads of its own, which a forked child lacks:
@@ -126,7 +127,17 @@ def array_at(pointer: int, shape: Sequence[int], dtype: np.dtype[Any]) -> np.nda
     """View memory that stays somebody else's, for as long as they keep it."""
     count = int(np.prod(shape, dtype=np.int64)) * dtype.itemsize
     memory: Any = (ctypes.c_char * count).from_address(pointer) if count else bytearray()
-    return np.ndarray(shape, dtype, memory)
+    return _array_of(shape, dtype, memory)
+
+
+def _array_of(shape: Sequence[int], dtype: np.dtype[Any], memory: Any) -> np.ndarray:
+    """An array in this memory; NumPy counts bytes as if none of the axes were empty."""
+    try:
+        return np.ndarray(shape, dtype, memory)
+    except ValueError:
+        size = prod(filter(None, shape)) * dtype.itemsize
+        construct = f"an array of shape {tuple(shape)}"
+        raise OutOfMemoryError(construct=construct, size=size) from None
 
 
 def memory_of(size: int) -> Callable[[int], Any]:
@@ -185,9 +196,9 @@ class ResultReader:
         size = prod(shape) * self._dtype.itemsize
         if size > LARGEST_COPIED_RESULT:
             return np.ndarray(shape, self._dtype, self._large(words, size, own))
-        array = np.ndarray(shape, self._dtype, _bytes_at(words[first + 1], size))
+        copy = _bytes_at(words[first + 1], size)
         give_back(words, first, own)
-        return array
+        return _array_of(shape, self._dtype, copy)
 
     def _large(self, words: list[int], size: int, own: bool) -> Any:
         """The memory itself, if it is ours and well aligned; else a copy."""

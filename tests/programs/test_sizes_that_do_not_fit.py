@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from diastase import DiastaseError, qjit
+from diastase import DiastaseError, pure_callback, qjit
 from diastase_runtime.errors import OutOfMemoryError, SizeMismatchError
 
 
@@ -47,6 +47,8 @@ HUGE = 2**62
         lambda n: jnp.ones((n, 4)).reshape(-1),
         lambda n: jnp.ones(n * n * 3),
         lambda n: jnp.arange(4 * n).reshape(4, n).T,
+        lambda n: jnp.zeros((n, 0)),  # nothing, but an array that NumPy does not make
+        lambda n: pure_callback(lambda _: 1.0, float)(jnp.zeros((0, n))),
     ],
 )
 def test_a_size_whose_multiple_would_wrap_around(function):

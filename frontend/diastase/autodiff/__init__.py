@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from jax.extend.core import ClosedJaxpr
 
+from diastase.autodiff.control_flow import predication
 from diastase.capture.context import current_context
 from diastase.primitives.batching import is_batched
 from diastase.primitives.define import Role, Rule, has_role, provide_rules
@@ -55,6 +56,11 @@ def install_rules() -> None:
         _rule("checkpoint", "linearise"),
         applies=lambda jaxpr, **_: current_context() is not None and _has_loops(jaxpr),
     )
+    set_batching(
+        checkpoint_p,
+        _rule("checkpoint", "vmap_of_axis"),
+        applies=lambda **params: _may_not_be_run("checkpoint", params),
+    )
 
 
 def _rule(name: str, transformation: str) -> Rule:
@@ -71,8 +77,11 @@ def _differentiate_as_ours(primitive: Any) -> None:
     def linearised(**params: Any) -> bool:
         return _computes_sizes(**params) or (name == "while" and current_context() is not None)
 
+    def batched(**params: Any) -> bool:
+        return _computes_sizes(**params) or _may_not_be_run(name, params)
+
     set_jvp(primitive, _rule(name, "jvp"), _computes_sizes)
-    set_batching(primitive, _rule(name, "vmap_of_axis"), _computes_sizes)
+    set_batching(primitive, _rule(name, "vmap_of_axis"), batched)
     set_linearisation(primitive, _rule(name, "linearise"), linearised)
 
 
@@ -84,12 +93,26 @@ def _computes_sizes(**params: Any) -> bool:
     return any(map(context.dimensions.defines_symbols, variables_in(params)))
 
 
-def _has_loops(jaxpr: Any) -> bool:
+def _may_not_be_run(name: str, params: Mapping[str, Any]) -> bool:
+    """Whether a loop in it, or itself, is in a branch or a turn that is not that of all elements.
+
+    JAX runs branches for all elements of a batch, but a loop may end only where it is meant to run:
+    ours asks which elements are active (`predication`). And JAX's rules keep what they have traced,
+    with what that closes over as constants.
+    """
+    if current_context() is None:
+        return False
+    if name == "cond" or predication.is_on():
+        return name == "while" or _has_loops(params)
+    return False
+
+
+def _has_loops(within: Any) -> bool:
     """Whether there is control flow inside that JAX cannot take apart."""
     return any(
         has_role(equation, Role.CONTROL_FLOW)
         or equation.primitive.name in ("while", "control_derivative")
-        for equation in equations_in(jaxpr)
+        for equation in equations_in(within)
     )
 
 

@@ -55,7 +55,7 @@ from diastase_mlir.jax_compat import (
     is_being_transformed,
     jit_is_disabled,
 )
-from diastase_mlir.options import file_name
+from diastase_mlir.options import workspace_of
 from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
@@ -325,8 +325,8 @@ class QJIT(ProgramTexts, Generic[P, R]):
 
     @property
     def workspace(self) -> Path:
-        """Where intermediate IR is written if `keep_intermediate` asks for it."""
-        return (self._options.directory or Path.cwd()) / file_name(self._signature.name)
+        """Where intermediate IR is written if `keep_intermediate` asks for it, or was."""
+        return workspace_of(self._signature.name, self._options.directory)
 
     def like(self, function: Callable[..., Any], of_same_arguments: bool = True) -> "QJIT":
         """Compile another function, of the same arguments or others, with the same options."""

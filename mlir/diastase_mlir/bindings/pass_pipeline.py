@@ -3,10 +3,12 @@
 A stage is a list of passes, each a pass of MLIR in its textual form or a Python function, and
 the dialects that may remain after it. A stage that ends with anything else raises, naming the
 operation and the user's line, so an operation that no pass converts is found where it should
-have gone, not as a crash later on.
+have gone, not as a crash later on. Other things that later passes count on cannot be seen in what
+a pass leaves (no two arrays in one place, a bound on each allocation); so a stage says which passes
+are optional, and what lacks another one is no pipeline (`Pipeline.first_missing`).
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -30,12 +32,17 @@ class Stage:
     passes: tuple[Pass, ...]
     remain: frozenset[str] | None
     """Dialects that operations may belong to when the stage has run; None: any."""
+    optional: frozenset[Pass] = frozenset()
+    """Passes that make programs faster, or compiling them, and are not needed for their results."""
 
     def __str__(self) -> str:
         """Show the stage as documentation."""
         remain = "anything" if self.remain is None else " ".join(sorted(self.remain))
-        passes = "\n".join(f"    {pass_name(step)}" for step in self.passes) or "    (none)"
+        passes = "\n".join(map(self._shown, self.passes)) or "    (none)"
         return f"{self.name}: {self.why_here}\n{passes}\n  leaves: {remain}"
+
+    def _shown(self, step: Pass) -> str:
+        return f"    {pass_name(step)}{' (optional)' if step in self.optional else ''}"
 
 
 @dataclass(frozen=True)
@@ -47,6 +54,21 @@ class Pipeline:
     def __str__(self) -> str:
         """Show the whole pipeline as documentation."""
         return "\n\n".join(str(stage) for stage in self.stages)
+
+    def optional(self) -> list[str]:
+        """Name the passes without which programs have the same results."""
+        stages = self.stages
+        return [pass_name(step) for each in stages for step in each.passes if step in each.optional]
+
+    def first_missing(self, names: Iterable[str]) -> str | None:
+        """Which pass in Python is not among these, at least not after those that it comes after.
+
+        A missing conversion of MLIR's is found by what is left, and may be another one's work.
+        """
+        left = iter(names)
+        wanted = (step for each in self.stages for step in each.passes if step not in each.optional)
+        ours = (pass_name(step) for step in wanted if not isinstance(step, str))
+        return next((name for name in ours if name not in left), None)
 
 
 @dataclass

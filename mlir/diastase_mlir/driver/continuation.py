@@ -11,7 +11,7 @@ own IR.
 
 import linecache
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import llvmlite.binding as llvm
@@ -58,6 +58,17 @@ def problem_of_pass(name: str) -> str | None:
         return None
     with session():
         return problem_of(name)
+
+
+def problem_of_passes(names: Iterable[str]) -> str | None:
+    """Why programs must not be compiled with these passes alone; None if they may."""
+    missing = PIPELINE.first_missing(names)
+    if missing is None:
+        return None
+    return (
+        f"the pass {missing} is missing, or not where it is among the others; results may be "
+        "wrong without it. print(diastase_mlir.PIPELINE) says which passes are optional"
+    )
 
 
 def begin(

@@ -1,8 +1,9 @@
 """From a lowered module to machine code: the ordered stages, and the functions that run them.
 
-`print(PIPELINE)` shows the stages; intermediate IR and timings use the same names. The order
-inside `stablehlo-to-linalg` is not a matter of taste: `stablehlo-convert-to-signless` before the
-legalisation would silently turn every unsigned operation into a signed one.
+`print(PIPELINE)` shows the stages, and which passes are optional; intermediate IR and timings use
+the same names. The order inside `stablehlo-to-linalg` is not a matter of taste:
+`stablehlo-convert-to-signless` before the legalisation would silently turn every unsigned operation
+into a signed one.
 """
 
 from collections.abc import Iterable
@@ -57,6 +58,8 @@ _BUFFERS = _SCALARS | {"scf", "linalg", "memref", "bufferization", "affine", "cf
 CHECKS = (VERIFICATION, failed_checks)
 """Passes of checked builds, of `DIASTASE_CHECKED`."""
 
+_FUSION = "func.func(linalg-fuse-elementwise-ops,linalg-inline-scalar-operands)"
+
 LAST_LOOPS = "func.func(convert-linalg-to-parallel-loops)"
 """After it there are loops and accesses to memory, and no other operation on arrays."""
 
@@ -102,6 +105,7 @@ PIPELINE = Pipeline(
             "before fusion and bufferization, which would give each scalar a buffer",
             (detensorize_scalars, *_CLEAN),
             remain=_ARRAYS - {"shape"},
+            optional=frozenset({detensorize_scalars}),
         ),
         Stage(
             "bufferize",
@@ -113,7 +117,7 @@ PIPELINE = Pipeline(
                 slices_to_operands,
                 fusion_by_cost,
                 bounded_fusion,
-                "func.func(linalg-fuse-elementwise-ops,linalg-inline-scalar-operands)",
+                _FUSION,
                 *_CLEAN,
                 drop_barriers,  # nothing may simplify arrays from here on
                 reuse_destinations,
@@ -126,6 +130,19 @@ PIPELINE = Pipeline(
                 *_CLEAN,
             ),
             remain=_BUFFERS,
+            optional=frozenset(
+                {
+                    unbatch_loops,
+                    arrays_in_registers,
+                    extracts_to_operands,
+                    slices_to_operands,
+                    fusion_by_cost,
+                    bounded_fusion,
+                    _FUSION,
+                    reuse_destinations,
+                    outline_parts,
+                }
+            ),
         ),
         Stage(
             "deallocate",
@@ -138,6 +155,7 @@ PIPELINE = Pipeline(
                 *_CLEAN,
             ),
             remain=_BUFFERS - {"bufferization"},
+            optional=frozenset({free_after_last_use, small_arrays_on_stack}),
         ),
         Stage(
             "to-llvm",
@@ -183,6 +201,21 @@ PIPELINE = Pipeline(
                 *_CLEAN,
             ),
             remain=frozenset({"builtin", "llvm"}),
+            optional=frozenset(
+                {
+                    matmul_to_blas,
+                    loop_interchange,
+                    index_set_splitting,
+                    parallel_loops,
+                    vector_lanes,
+                    elementary_calls,
+                    reductions_in_lanes,
+                    equal_loops,
+                    split_functions,
+                    short_loops,
+                    short_descriptors,
+                }
+            ),
         ),
     )
 )

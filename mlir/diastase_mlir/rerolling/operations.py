@@ -178,18 +178,22 @@ def is_on_register(equation: Equation) -> bool:
 
 
 def equations_to_lower(jaxpr: Any, is_kept: Callable[[Any], bool]) -> Sequence[Equation]:
-    """The equations of a jaxpr, or those instead: long runs of gates are one each.
+    """The equations of a jaxpr that somebody needs, or others instead: long runs of gates are one.
 
-    `is_kept`: whether a variable is defined whoever reads it. A jaxpr without a register stays as
-    it is: in a loop, numbers in processor registers may be faster than vectors in memory, which is
-    nothing beside a circuit.
+    What nobody needs is not refused, nor does it call Python. `is_kept`: whether a variable is
+    defined whoever reads it. There are no runs without a register: in a loop, numbers in processor
+    registers may be faster than vectors in memory, which is nothing beside a circuit.
     """
 
     def keeps(equation: Equation) -> bool:
         outputs = equation.outvars
         return bool(equation.effects) or not outputs or any(map(is_kept, outputs))
 
-    return with_runs_of_gates(jaxpr, keeps, LEAST)
+    equations = with_runs_of_gates(jaxpr, keeps, LEAST)
+    if equations is not jaxpr.eqns:
+        return equations
+    needed, _ = needed_equations(equations, jaxpr.outvars, keeps)
+    return equations if len(needed) == len(equations) else needed
 
 
 def with_runs_of_gates(

@@ -8,6 +8,7 @@ import inspect
 import io
 import pickle  # noqa: TID251 - users may
 import re
+import tempfile
 import weakref
 from pathlib import Path
 
@@ -142,6 +143,27 @@ def test_keep_intermediate(tmp_path, monkeypatch):
     function(1.0)
     assert function.workspace == tmp_path / "function"
     assert list(function.workspace.rglob("*.mlir"))
+
+
+def test_the_workspace_is_where_ir_has_gone_to(tmp_path, monkeypatch):
+    """Into one temporary folder where a file of that name is in the way."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / "function").touch()
+
+    @qjit(keep_intermediate=True)
+    def function(x):
+        return x + 1
+
+    function(1.0)
+    first = function.workspace
+    function(1)
+    assert function.workspace == first
+    assert [*tmp_path.glob("diastase-function-*")] == [first]
+    assert list(first.rglob("*.mlir"))
+    (tmp_path / "function").unlink()
+    function(1j)
+    assert function.workspace == tmp_path / "function"
 
 
 @pytest.mark.parametrize("name", ["../../x", "/x", "..", "a/../../x", "<lambda>"])

@@ -1,11 +1,15 @@
 """JAX's own loops and branches inside programs, where they are taken for ours, beside plain JAX."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
+import scipy.special
 from jax import lax
+from jax.scipy import special
 
-from diastase import qjit
+from diastase import cond, for_loop, qjit, while_loop
 
 X = jnp.array([0.7, 0.3, -0.4])
 BATCH = jnp.stack([X, X * 0.5])
@@ -115,3 +119,56 @@ def test_while_loops_of_a_batch_and_of_equal_constants():
 
     plain = lambda x: jnp.sum(twice_the_same(lambda step: step(step(x)), x))  # noqa: E731
     agree(program(BATCH, trips, X), (of_all(masked, trips)(BATCH), jax.grad(plain)(X)))
+
+
+def test_loops_and_branches_that_some_elements_do_not_run():
+    """A loop of ours in them asks which do, anew where a body is traced anew."""
+
+    def up(value):
+        return while_loop(lambda p: p < 4)(lambda p: p + 1.0)(value)
+
+    def ways(known):
+        return {
+            "scan": lambda x, v: lax.scan(lambda c, _: (up(v), None), 0.0, x)[0],
+            "while": lambda x, v: lax.while_loop(lambda c: c < 1, lambda c: c + up(v), 0.0),
+            "cond": lambda x, v: lax.cond(known, lambda: up(v), lambda: 1.0),
+            "checkpoint": lambda x, v: jax.checkpoint(lambda y: up(v) + 0 * y)(1.0),
+        }
+
+    def of_row(way, x):
+        v = jnp.sum(x)
+        outside = cond(v > 3.0)(lambda: 2.0)
+        outside.otherwise(lambda: way(x, v))
+
+        def turn(i, later, now):  # what is carried belongs to the batch from the second time on
+            inside = cond(v + 0.0 * i > 3.0)(lambda: 2.0)
+            inside.otherwise(lambda: way(x, v))
+            return now, inside()
+
+        return outside(), for_loop(0, 2, 1)(turn)(0.0, 0.0)[0]
+
+    @qjit
+    def program(rows, known):
+        return {name: jax.vmap(partial(of_row, way))(rows) for name, way in ways(known).items()}
+
+    rows = np.array([[1.0, 2.0, 3.0], [0.1, 0.2, 0.3], [0.5, 0.5, 0.75]])
+    wanted = np.array([2.0, 4.6, 4.75])
+    agree(program(rows, True), dict.fromkeys(ways(True), (wanted, wanted)))
+
+
+def test_loops_in_branches_are_not_run_for_other_elements():
+    """For which they may not end: `exp1` has a fraction for large numbers, and a sum for small."""
+
+    def halves(n):
+        def until_odd(s):
+            return lax.while_loop(lambda s: s[0] % 2 == 0, lambda s: (s[0] // 2, s[1] + 1), s)
+
+        inner = lambda n: lax.fori_loop(0, 2, lambda _, s: until_odd(s), (n, 0))  # noqa: E731
+        return lax.cond(n > 0, inner, lambda n: (n, -1), n)
+
+    numbers = np.array([12, 0, 7, -4])
+    agree(qjit(jax.vmap(halves))(numbers), (np.array([3, 0, 7, -4]), np.array([2, -1, 0, -1])))
+    some = np.array([1e-37, 1.1754942e-38, 1e-45, 1.0, 3.0], np.float32)
+    for function, exact in ((special.exp1, scipy.special.exp1), (special.expi, scipy.special.expi)):
+        for x in (some, -some):
+            np.testing.assert_allclose(qjit(function)(x), exact(x), rtol=3e-6)

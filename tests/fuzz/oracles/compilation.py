@@ -5,36 +5,17 @@ from hypothesis import strategies as st
 
 from diastase import qjit
 from diastase.pipelines import default_pipeline
+from diastase_mlir import PIPELINE
 from fuzz import grammar
 from fuzz.children import Child
 from fuzz.judging import SEED, Wrong, difference, must_equal, oracle
 from fuzz.programs import State, Style, random_state, run
 
-OPTIONAL = (
-    "unbatch_loops",
-    "arrays_in_registers",
-    "extracts_to_operands",
-    "slices_to_operands",
-    "fusion_by_cost",
-    "func.func(linalg-fuse-elementwise-ops,linalg-inline-scalar-operands)",
-    "reuse_destinations",
-    "free_after_last_use",
-    "small_arrays_on_stack",
-    "matmul_to_blas",
-    "loop_interchange",
-    "index_set_splitting",
-    "parallel_loops",
-    "vector_lanes",
-    "reductions_in_lanes",
-    "equal_loops",
-    "split_functions",
-    "short_loops",
-)
-"""Passes that make programs faster, and are not needed to compile them."""
-
 
 @oracle(
-    program=grammar.PROGRAM, seed=SEED, left_out=st.lists(st.sampled_from(OPTIONAL), max_size=6)
+    program=grammar.PROGRAM,
+    seed=SEED,
+    left_out=st.lists(st.sampled_from(PIPELINE.optional()), max_size=6),
 )
 def fewer_passes(program, seed, left_out):
     """Unfused, without lanes, without threads: whatever was drawn."""

@@ -36,6 +36,7 @@ from diastase_mlir.diagnostics import user_span
 from diastase_mlir.jax_compat import (
     BatchAxis,
     batched,
+    checkpoint_p,
     convert_outputs,
     equations_in,
     settled,
@@ -336,10 +337,25 @@ def _inlined(
     return results, as_dims(found)
 
 
+def _checkpoint(
+    axis: BatchAxis, operands: Sequence[Any], dims: Sequence[int | None], **params: Any
+) -> Batched:
+    """As JAX's rule, but traced each time: which elements are active may have changed."""
+    values, flags = in_front(operands, dims), [dim is not None for dim in dims]
+    region = ClosedJaxpr(params["jaxpr"], ())
+    jaxpr, captured, found = _batched_region(axis, region, flags, [False] * len(region.out_avals))
+    kept = params["prevent_cse"]
+    if isinstance(kept, tuple):  # a flag for each operand
+        kept = (*[True] * len(captured), *kept)
+    params = {**params, "jaxpr": jaxpr.jaxpr, "prevent_cse": kept}
+    return checkpoint_p.bind(*captured, *values, **params), as_dims(found)
+
+
 RULES: Mapping[tuple[str, str], Rule] = {
     ("for_loop", "vmap_of_axis"): _loop,
     ("while_loop", "vmap_of_axis"): _loop,
     ("switch", "vmap_of_axis"): _switch,
     ("inlined", "vmap_of_axis"): _inlined,
+    ("checkpoint", "vmap_of_axis"): _checkpoint,
 }
 """Rules that are given the axis."""

@@ -41,6 +41,11 @@ def active(axis: BatchAxis, flags: Any) -> Generator[None]:
         _active.axis, _active.flags = before
 
 
+def is_on() -> bool:
+    """Whether code is recorded that some elements of a batch do not run."""
+    return _active.flags is not None
+
+
 def active_among(axis: BatchAxis, numbers: Any) -> Any:
     """Flags or counts of elements, which are zero where these are not active around here."""
     if not _is_predicated(axis):

@@ -49,14 +49,15 @@ class UnchangedIRWarning(UserWarning):
 
 
 class PipelineError(CompileError, ValueError):
-    """Pipelines that are no list of stages, or that name a pass which is not here.
+    """Pipelines that are no list of stages, name a pass which is not here, or lack one.
 
         @qjit(pipelines=[("clean", ["canonicalise"])])       # is spelt canonicalize
 
     A stage is a name with a list of passes: `("clean", ["canonicalize", "cse"])`. Passes are those
     of MLIR and StableHLO, with options as MLIR writes them, and those of
     `diastase.pipelines.default_pipeline()`. Catalyst's own passes are not among them: begin with
-    that list instead of Catalyst's.
+    that list instead of Catalyst's. Of our passes those may be left out that
+    `print(diastase_mlir.PIPELINE)` calls optional; the others must be there, in their order.
     """
 
     title: ClassVar[str] = "Invalid pipeline"

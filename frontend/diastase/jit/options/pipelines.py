@@ -7,8 +7,9 @@ same as tuples, every pass of which is there. Names with underscores are passes 
 are MLIR's, as MLIR writes them in its pipelines: with options in braces, and with the operation
 that they are for, `func.func(cse)`.
 
-The trap: a list replaces the whole pipeline. What a stage of ours promises to the next is not
-checked then; only at the end nothing may be left that is not LLVM's.
+The trap: a list replaces the whole pipeline. Our passes must be in it, in their order, but for the
+optional ones; what a stage promises to the next is not checked then, only that at the end nothing
+is left that is not LLVM's.
 """
 
 from collections.abc import Callable, Sequence
@@ -87,6 +88,9 @@ def read_pipelines(given: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
             problem = continuation.problem_of_pass(name)
             if problem is not None:
                 raise PipelineError(problem=f"stage {stage}, pass {name}: {problem}")
+    problem = continuation.problem_of_passes(name for _, passes in stages for name in passes)
+    if problem is not None:
+        raise PipelineError(problem=problem)
     return stages
 
 

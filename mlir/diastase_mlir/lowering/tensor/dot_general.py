@@ -127,7 +127,7 @@ def _without_sums(
     left: ir.Value,
     right: ir.Value,
 ) -> list[ir.Value]:
-    """Both operands broadcast to the result's shape, and multiplied."""
+    """Both operands broadcast to the result's shape, and multiplied; flags: both."""
     _, (left_batch, right_batch) = equation.params["dimension_numbers"]
     result = equation.avals_out[0]
     left_axes = _axes_in_result(equation.avals_in[0].ndim, left_batch, len(left_batch))
@@ -136,7 +136,8 @@ def _without_sums(
 
     def product(a: jax.Array, b: jax.Array) -> tuple[jax.Array]:
         a, b = (lax.convert_element_type(operand, result.dtype) for operand in (a, b))
-        return (lax.mul(_spread(a, result.shape, left_axes), _spread(b, result.shape, right_axes)),)
+        times = lax.bitwise_and if result.dtype == bool else lax.mul
+        return (times(_spread(a, result.shape, left_axes), _spread(b, result.shape, right_axes)),)
 
     return context.lower_function(product, avals, [left, right])
 

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from diastase_mlir.errors import LoweringError
 from diastase_mlir.jax_compat import ir
 from diastase_mlir.lowering.core.array_types import is_complex, is_known_empty
 from diastase_mlir.lowering.core.context import LoweringContext
@@ -88,7 +89,8 @@ def lower_argument_of_extreme(
     """
     aval = equation.avals_in[0]
     if is_complex(aval.dtype):
-        return NotImplemented
+        name = f"{equation.primitive.name} of {aval.dtype}"
+        raise LoweringError(primitive=name, reason="complex numbers have no order")
     (axis,) = equation.params["axes"]
     wanted = np.dtype(equation.params["index_dtype"])
     size = aval.shape[axis]

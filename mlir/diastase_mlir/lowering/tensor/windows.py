@@ -24,6 +24,7 @@ from diastase_mlir import jax_compat
 from diastase_mlir.emit.loops import Values
 from diastase_mlir.emit.operations import array_attribute, create, enumeration
 from diastase_mlir.emit.tensors import element_type, tensor_type
+from diastase_mlir.errors import LoweringError
 from diastase_mlir.jax_compat import ir
 from diastase_mlir.lowering.core.array_types import is_complex, is_floating
 from diastase_mlir.lowering.core.context import LoweringContext
@@ -181,6 +182,9 @@ def lower_cumulative(
     """Each element combined with all before it (after it, if reversed) along an axis."""
     (aval,), name = equation.avals_in, equation.primitive.name
     axis, backwards = equation.params["axis"], equation.params["reverse"]
+    if name == "cumlogsumexp" and not jnp.issubdtype(aval.dtype, jnp.inexact):
+        reason = "the results would not be of that type"
+        raise LoweringError(primitive=f"{name} of {aval.dtype}", reason=reason)
     simple = name in ("cumsum", "cumprod") or not is_complex(aval.dtype)
     if is_known(aval) and name in _OPERATIONS and simple:
         neutral = context.constant(np.asarray(_neutral(name, aval.dtype), aval.dtype))

@@ -4,12 +4,14 @@ import io
 import itertools
 from pathlib import Path
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
 import pytest
 
 from diastase import debug, qjit
+from diastase.jit.options.ir_errors import PipelineError
 from diastase.pipelines import (
     default_pipeline,
     insert_pass_after,
@@ -17,6 +19,8 @@ from diastase.pipelines import (
     insert_stage_after,
     insert_stage_before,
 )
+from diastase_mlir import PIPELINE
+from diastase_mlir.bindings.pass_pipeline import pass_name
 
 
 def circuit(angle, params):
@@ -67,10 +71,39 @@ def test_passes_that_are_left_out_do_not_run():
     assert [text.count("math.sin") for text in texts] == [1, 2]
 
 
+def without(*left_out):
+    """The default pipeline without these passes."""
+    return [(name, [p for p in passes if p not in left_out]) for name, passes in default_pipeline()]
+
+
 def test_what_a_pipeline_leaves_must_be_llvms():
-    f = qjit(lambda x: jnp.sin(x), pipelines=[("mine", ["cse"])], target="mlir")
+    f = qjit(lambda x: jnp.sin(x), pipelines=without("convert-func-to-llvm"), target="mlir")
     with pytest.raises(RuntimeError, match=r"translate: .*no pass converts func\.func"):
         f(1.0)
+
+
+def test_passes_that_others_count_on_must_be_there_in_their_order():
+    """What `element_loops` does not make loops, `clone_empties` not its own, would be wrong."""
+    ours = [step for stage in PIPELINE.stages for step in stage.passes if not isinstance(step, str)]
+    for name in {pass_name(step) for step in ours}.difference(PIPELINE.optional()):
+        with pytest.raises(PipelineError, match=f"the pass {name} is missing"):
+            qjit(circuit, pipelines=without(name))
+    stages = default_pipeline()
+    passes = dict(stages)["to-llvm"]
+    passes.remove("element_loops")
+    passes.append("element_loops")
+    with pytest.raises(PipelineError, match="the pass interruptible_loops is missing, or not"):
+        qjit(circuit, pipelines=stages)
+
+
+def test_optional_passes_may_be_left_out():
+    def program(x):
+        return jax.vmap(circuit, (0, None))(x, {"y": 0.2}), jnp.exp(x)[:, None] @ x[None]
+
+    x = np.array([0.3, 0.4])
+    found = qjit(program, pipelines=without(*PIPELINE.optional()))(x)
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(qjit(program)(x)), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
 
 
 def test_insertion_beside_nothing():
