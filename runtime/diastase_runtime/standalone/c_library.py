@@ -27,6 +27,7 @@ from diastase_runtime.abi import (
     LIBRARY_FIELDS,
     Artifact,
     CallContext,
+    Engine,
     library_symbol,
 )
 from diastase_runtime.process_limits import MOST_THREADS, VARIABLE
@@ -245,13 +246,16 @@ def _given(number: int, leaf: _Leaf) -> list[str]:
 
 def _release(artifact: Artifact) -> list[str]:
     """Release the states and scripts that a failed call has left, as `release_states` does."""
-    kind = next((kind for kind in ENGINES if getattr(artifact, kind) is not None), None)
+    kind: Engine | None = next((k for k in ENGINES if getattr(artifact, k) is not None), None)
     if kind is None:
         return []
     library: Path = getattr(artifact, kind)
+    functions = {
+        "states": library_symbol(kind, "state_release"),
+        "scripts": library_symbol(kind, "script_end"),
+    }
     return [
         f"    while (context.{left}) ((void (*)(void *, void *))function("
-        f"{string(library.name)}, {string(library_symbol(kind, name))}))"
-        f"(&context, context.{left});"
-        for left, name in (("states", "state_release"), ("scripts", "script_end"))
+        f"{string(library.name)}, {string(function)}))(&context, context.{left});"
+        for left, function in functions.items()
     ]
