@@ -4,6 +4,7 @@
     python -m diastase inspect f.diastase
     python -m diastase inspect module:function --types "f64[n,2], i64" --stage llvm_ir
     python -m diastase run f.diastase arguments.npz --output results.npz
+    python -m diastase export f.diastase --c folder
     python -m diastase cache list | size | prune --limit 500MB | verify | clear
 
 `compile` imports the module, from the working directory too, which runs it. A function that is not
@@ -19,9 +20,11 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from diastase.debugging.c_libraries import export_c
 from diastase.jit.options.named_types import read_types
+from diastase.jit.options.options import QjitOptions
 from diastase.jit.options.saving_errors import NoFunctionError
-from diastase.jit.qjit import QJIT, qjit
+from diastase.jit.qjit import QJIT
 from diastase_runtime.saved.command_line import add_run, description, done
 from diastase_toolchain import cache_limit
 from diastase_toolchain.cache import ProgramCache, program_cache
@@ -50,6 +53,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     inspected.add_argument("--stage", help="jaxpr, a stage's name, or llvm_ir; by default mlir")
     inspected.set_defaults(command=_inspect)
 
+    exported = commands.add_parser("export", help="make a C library of a saved function")
+    exported.add_argument("file", type=Path)
+    exported.add_argument("--c", type=Path, required=True, help="the folder that it is to be in")
+    exported.add_argument("--program", type=int, help="its number, where there are several")
+    exported.add_argument("--name", help="of the function in C; by default that of the function")
+    exported.set_defaults(command=_export)
+
     add_run(commands)
     cache = commands.add_parser("cache", help="what the cache has, and what is to go")
     cache.add_argument("action", choices=_ACTIONS)
@@ -66,7 +76,7 @@ def _function(name: str) -> QJIT[..., Any]:
         found: Any = attrgetter(path)(import_module(module))
     except (ModuleNotFoundError, AttributeError, ValueError, TypeError) as error:
         raise NoFunctionError(name=name, reason=str(error)) from error
-    return found if isinstance(found, QJIT) else qjit(found)
+    return found if isinstance(found, QJIT) else QJIT(found, QjitOptions())
 
 
 def _compile(given: argparse.Namespace) -> None:
@@ -90,6 +100,10 @@ def _inspect(given: argparse.Namespace) -> None:
         print(traced.jaxpr)
     else:
         print(traced.lower().as_text(given.stage))
+
+
+def _export(given: argparse.Namespace) -> None:
+    print(export_c(given.file, given.c, number=given.program, name=given.name))
 
 
 def _cache(given: argparse.Namespace) -> None:

@@ -6,6 +6,9 @@ that were found within the last hours. So nothing goes between look-up and load,
 process, and what is in use may be more than the limit. Where a file system has no locks nothing is
 removed.
 
+Not the times of access, which many systems do not keep; no list of what is in use, which would have
+to be trusted, and repaired after a crash.
+
 The trap: several records may lead to one library. It goes with all of them, records first: a record
 without a library would be reported as damage.
 """

@@ -111,7 +111,7 @@ def compile_executable(fn: QJIT, *args: Any) -> str:
 
     source, binary = folder / f"{name}.c", folder / f"{name}.out"
     source.write_text(call.source(copy))
-    _run([_compiler(), "-O1", "-o", str(binary), str(source), "-ldl", "-lm", "-Wl,-rpath,$ORIGIN"])
+    run([compiler(), "-O1", "-o", str(binary), str(source), "-ldl", "-lm", "-Wl,-rpath,$ORIGIN"])
     return str(binary)
 
 
@@ -128,7 +128,7 @@ def _read_call(fn: Any, args: tuple[Any, ...], caller: str) -> _Call:
     return _Call(compiled, compiled.direct_call.arrays(arguments.leaves))
 
 
-def _compiler() -> str:
+def compiler() -> str:
     """The first C compiler there is."""
     override = os.environ.get("DIASTASE_CC", "")
     own = () if Path(override).name.startswith(("ld", "mold")) or not override else (override,)
@@ -138,7 +138,8 @@ def _compiler() -> str:
     return found
 
 
-def _run(command: list[str]) -> None:
+def run(command: list[str]) -> None:
+    """Run a compiler; raises what it says."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise LinkError(command=" ".join(command), reason=done.stderr.strip())

@@ -19,7 +19,7 @@ from diastase_runtime.errors import DiastaseError
 from diastase_runtime.saved.errors import UnnamedArgumentsError
 from diastase_runtime.saved.function import load, read_manifest
 from diastase_runtime.saved.manifest import Manifest, SavedProgram
-from diastase_runtime.saved.pytrees import LEAF, NONE, Structure, builder, flatten
+from diastase_runtime.saved.pytrees import builder, flatten, leaf_names
 
 Command = Callable[[argparse.Namespace], None]
 
@@ -108,25 +108,6 @@ def _named(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     structure = flatten(value, leaves)
     places = leaf_names(name, structure)
     return zip(places, map(np.asarray, leaves), strict=True)
-
-
-def leaf_names(name: str, structure: Structure) -> list[str]:
-    """`result['y'][0]` for each leaf, in order."""
-    if structure == LEAF:
-        return [name]
-    if structure == NONE:
-        return []
-    match structure:
-        case ("dict", keys, children):
-            places = [f"[{key!r}]" for key in keys]
-        case ("namedtuple", _, fields, children):
-            places = [f".{field}" for field in fields]
-        case (_, children) | ("counts", _, _, _, children):
-            places = [f"[{number}]" for number in range(len(children))]
-        case _:
-            raise ValueError(f"no structure: {structure!r}")
-    pairs = zip(places, children, strict=True)
-    return [leaf for place, child in pairs for leaf in leaf_names(f"{name}{place}", child)]
 
 
 def description(path: Path) -> str:

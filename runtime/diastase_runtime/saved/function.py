@@ -60,6 +60,17 @@ _NUMBERS = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 def load(path: str | PathLike[str]) -> "SavedFunction":
     """Load what `save` of a compiled function has written; this runs native code from the file."""
     path = Path(path)
+    manifest, target, members = _read(path)
+    return SavedFunction(path, manifest, target, _executables(target.artifacts, members))
+
+
+def read_programs(path: Path) -> tuple[Manifest, Sequence[Artifact], dict[str, Member]]:
+    """What `load` reads of a file, which it would run: for other ways to run it."""
+    manifest, target, members = _read(path)
+    return manifest, target.artifacts, members
+
+
+def _read(path: Path) -> tuple[Manifest, Target, dict[str, Member]]:
     with path.open("rb") as stream:
         file = opened(path, stream)
         manifest = _manifest(file)
@@ -71,8 +82,7 @@ def load(path: str | PathLike[str]) -> "SavedFunction":
             for kind in LIBRARY_FIELDS
             if (library := getattr(artifact, kind)) is not None
         }
-        members = file.members(sorted(libraries))
-    return SavedFunction(path, manifest, target, _executables(target.artifacts, members))
+        return manifest, target, file.members(sorted(libraries))
 
 
 def read_manifest(path: Path) -> tuple[Manifest, dict[str, int]]:

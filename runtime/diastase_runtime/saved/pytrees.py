@@ -94,6 +94,25 @@ def _counts_builder(
     return build
 
 
+def leaf_names(name: str, structure: Structure) -> list[str]:
+    """`result['y'][0]` for each leaf, in order."""
+    if structure == LEAF:
+        return [name]
+    if structure == NONE:
+        return []
+    match structure:
+        case ("dict", keys, children):
+            places = [f"[{key!r}]" for key in keys]
+        case ("namedtuple", _, fields, children):
+            places = [f".{field}" for field in fields]
+        case (_, children) | ("counts", _, _, _, children):
+            places = [f"[{number}]" for number in range(len(children))]
+        case _:
+            raise ValueError(f"no structure: {structure!r}")
+    pairs = zip(places, children, strict=True)
+    return [leaf for place, child in pairs for leaf in leaf_names(f"{name}{place}", child)]
+
+
 def to_json(structure: Structure) -> Any:
     """What JSON says of a structure."""
     if structure in (LEAF, NONE):

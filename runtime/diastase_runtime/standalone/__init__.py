@@ -62,60 +62,74 @@ def c_source(
         name=string(artifact.name)[1:-1].replace("*/", "* /"),  # in a comment
         quoted_name=string(artifact.name),
         elements=", ".join(name.upper() for name in ELEMENTS),
-        context=_lines(_field(*field[:2]) for field in CallContext._fields_),
-        descriptors="\n".join(map(_descriptor, sorted(ranks))),
+        context=in_lines(field_of_context(*field[:2]) for field in CallContext._fields_),
+        descriptors="\n".join(map(descriptor, sorted(ranks))),
         library=string(locate(artifact.library)),
-        imports=_lines(_import(entry, artifact, locate) for entry in artifact.imports),
-        sites=_lines(
-            f"{{ {string(site.file)}, {site.line}, {string(site.function)}, "
-            f"{string(site.construct)} }},"
-            for site in artifact.sites
-        ),
-        errors=_lines(f"[{code}] = {string(text)}," for code, text in message_templates().items()),
+        imports=in_lines(import_entry(entry, artifact, locate) for entry in artifact.imports),
+        sites=site_table(artifact),
+        errors=error_table(),
         threads_variable=VARIABLE,
         most_threads=MOST_THREADS,
-        start=_lines(_start(artifact, locate)),
+        start=in_lines(start_lines(artifact, locate)),
         arguments="".join(map(_argument, numbers, arguments)),
-        results=_lines(
+        results=in_lines(
             f"struct array_{kind.rank} result_{number};"
             for number, kind in enumerate(artifact.results)
         )
         or "    char none;",
-        arrays=_lines(map(_array, numbers, arguments)),
+        arrays=in_lines(map(_array, numbers, arguments)),
         pointers=", ".join(
             [*["&results"] * bool(artifact.results), "context", *(f"&array_{n}" for n in numbers)]
         ),
-        printed=_lines(_printed(artifact, names)),
-        seed=_RANDOM_SEED if seed is None else f"return UINT64_C({seed});",
+        printed=in_lines(_printed(artifact, names)),
+        seed=RANDOM_SEED if seed is None else f"return UINT64_C({seed});",
         table=IMPORT_TABLE,
         entry=ENTRY_SYMBOL,
     )
 
 
-_RANDOM_SEED = """uint64_t bits = 0;
+def site_table(artifact: Artifact) -> str:
+    """Write the places at which the program may fail."""
+    return in_lines(
+        f"{{ {string(site.file)}, {site.line}, {string(site.function)}, "
+        f"{string(site.construct)} }},"
+        for site in artifact.sites
+    )
+
+
+def error_table() -> str:
+    """Write what there is to say of each error."""
+    return in_lines(f"[{code}] = {string(text)}," for code, text in message_templates().items())
+
+
+RANDOM_SEED = """uint64_t bits = 0;
     FILE *source = fopen("/dev/urandom", "rb");
     if (!source || fread(&bits, sizeof bits, 1, source) != 1)
         bits = (uint64_t)getpid();
     return bits;"""
 
 
-def _lines(lines: Iterable[str]) -> str:
+def in_lines(lines: Iterable[str]) -> str:
+    """Indented, each on a line of its own."""
     return "\n".join(f"    {line}" for line in lines)
 
 
-def _field(name: str, kind: Any) -> str:
+def field_of_context(name: str, kind: Any) -> str:
+    """Declare a field of the call context."""
     length = getattr(kind, "_length_", None)
     if length is not None:
         return f"{_C_TYPES[kind._type_]} {name}[{length}];"
     return f"{_C_TYPES[kind]} {name};".replace("* ", "*")
 
 
-def _descriptor(rank: int) -> str:
+def descriptor(rank: int) -> str:
+    """Declare the descriptor of arrays of a rank."""
     axes = f", sizes[{rank}], strides[{rank}]" if rank else ""
     return f"struct array_{rank} {{ void *allocated, *aligned; int64_t offset{axes}; }};"
 
 
-def _import(entry: Import, artifact: Artifact, locate: Locate) -> str:
+def import_entry(entry: Import, artifact: Artifact, locate: Locate) -> str:
+    """Write an entry of the import table: library and function."""
     if entry.library in ("lapack", "blas"):
         library, symbol = linear_algebra_symbol(entry)
         return f"{{ {string(str(library))}, {string(symbol)} }},"
@@ -124,7 +138,7 @@ def _import(entry: Import, artifact: Artifact, locate: Locate) -> str:
     return f"{{ {string(locate(library))}, {string(symbol)} }},"
 
 
-def _start(artifact: Artifact, locate: Locate) -> list[str]:
+def start_lines(artifact: Artifact, locate: Locate) -> list[str]:
     """What the libraries are told before the first call; as `libraries` does."""
     if artifact.threads is None:
         return []

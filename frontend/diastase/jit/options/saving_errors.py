@@ -97,3 +97,18 @@ class NoFunctionError(DiastaseError, ValueError):
     help: ClassVar[str] = "name a function as module:function"
     name: str
     reason: str
+
+
+class ChooseProgramError(DiastaseError, ValueError):
+    """`python -m diastase export` of a saved function with several programs.
+
+        python -m diastase export f.diastase --c folder --program 2
+
+    A function of C has one signature; `--program` says which of the programs it is.
+    """
+
+    title: ClassVar[str] = "Which program?"
+    message: ClassVar[str] = "{function} was saved for\n{programs}"
+    help: ClassVar[str] = "say which with --program"
+    function: str
+    programs: str
