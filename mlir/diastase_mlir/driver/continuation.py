@@ -37,6 +37,11 @@ TRANSLATED, OPTIMISED = "translate", "optimise"
 """LLVM IR as MLIR gives it, and that which machine code is made from."""
 
 _NOT_IN_TEXTS = re.compile("[\0\ud800-\udfff]")
+_BRACKETS = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|->|[{(\[<>\])}]')
+"""Each, or a string, a comment or an arrow, whose brackets do not count."""
+_STEPS = dict.fromkeys("{([<", 1) | dict.fromkeys("})]>", -1)
+DEEPEST = 1000
+"""Of brackets inside each other; the stack of a thread would end at some 3000 regions."""
 _MLIR_POSITION = re.compile(r'"?-"?:(?P<line>\d+):(?P<column>\d+)')
 _LLVM_POSITION = re.compile(r"<string>:(?P<line>\d+):(?P<column>\d+): error: (?P<reason>[^\n]*)")
 
@@ -111,7 +116,7 @@ def edited(
 
 def read(text: str, place: str, stage: str = LOWERED) -> ir.Module:
     """Read MLIR that a user has written, in a session; errors show where in the text they are."""
-    _check_characters(text, place, stage)
+    _check_text(text, place, stage)
     try:
         return parse(text)
     except ir.MLIRError as error:
@@ -130,15 +135,24 @@ def _types_of_mlir(text: str, place: str, stage: str) -> Mapping[str, str]:
         return {} if entry is None else {ENTRY_FUNCTION: str(entry.attributes["function_type"])}
 
 
-def _check_characters(text: str, place: str, stage: str) -> None:
-    """Refuse what no file of UTF-8 has, and NUL, at which MLIR and LLVM would end."""
+def _check_text(text: str, place: str, stage: str) -> None:
+    """Refuse what would end MLIR and LLVM, and with them the process: they read by recursion.
+
+    And what no file of UTF-8 has, and NUL, at which they would take the text to end.
+    """
     found = _NOT_IN_TEXTS.search(text)
     if found is not None:
         raise _invalid(text, place, stage, f"the character {found[0]!r}", None)
+    depth = 0
+    for token in _BRACKETS.finditer(text):
+        depth += _STEPS.get(token[0], 0)
+        if depth > DEEPEST:
+            reason = f"brackets are nested more than {DEEPEST} deep"
+            raise _invalid(text, place, stage, reason, None)
 
 
 def _types_of_llvm(text: str, place: str, stage: str) -> Mapping[str, str]:
-    _check_characters(text, place, stage)
+    _check_text(text, place, stage)
     try:
         types = _types_of_globals(text)
     except InvalidLLVMError as error:

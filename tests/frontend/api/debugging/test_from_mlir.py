@@ -125,6 +125,25 @@ def test_numbers_fit_types_that_have_their_value(kind):
     assert same(True) == 1
 
 
+def nested(depth):
+    inside = "return %x : tensor<f64>"
+    listed = f'attributes {{a = {"[" * depth}{"]" * depth}, b = "{"{" * 5000}"}}'
+    return f"func.func @f(%x: tensor<f64>) -> tensor<f64> {listed} {{ {inside} }} // {'(' * 5000}"
+
+
+def test_brackets_in_brackets_do_not_end_the_process():
+    """Neither MLIR nor LLVM has a limit; brackets in strings and comments are none."""
+    assert debug.compile_from_mlir(nested(800))(1.0) == 1.0
+    for depth in (1001, 100_000):
+        with pytest.raises(ValueError, match="brackets are nested more than 1000 deep"):
+            debug.compile_from_mlir(nested(depth))
+    f = qjit(lambda x: x * 2.5)
+    f(1.0)
+    types = "@a = external global " + "[1 x " * 100_000 + "i8" + "]" * 100_000
+    with pytest.raises(ValueError, match="brackets are nested more than 1000 deep"):
+        debug.replace_ir(f, "translate", types)
+
+
 @pytest.mark.parametrize("character", ["\0", "\ud800"])
 def test_characters_that_no_text_has_are_refused(character):
     with pytest.raises(ValueError, match="the character"):
