@@ -38,8 +38,10 @@ from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
     from diastase.inspection import explicit_jaxpr
+    from diastase.inspection.openqasm import export
 else:
     explicit_jaxpr = LazyModule("diastase.inspection.explicit_jaxpr")
+    export = LazyModule("diastase.inspection.openqasm.export")
 
 when_whole(exchange_engine)
 
@@ -79,6 +81,12 @@ class Stage:
     def jaxpr(self) -> Any:
         """The program, with every dynamic dimension explicit."""
         return explicit_jaxpr.derive_explicit(self.traced)
+
+    @property
+    def qasm(self) -> str:
+        """The one circuit that the program runs, in OpenQASM 3."""
+        names = self.interface.argument_names
+        return export.openqasm_of(self.traced.program.jaxpr, names, self.fun_name)
 
     @property
     def in_tree(self) -> Any:
