@@ -1,7 +1,9 @@
-"""OpenQASM 3 run by PennyLane, for comparisons: parsed by `openqasm3`, read by `qml.from_qasm3`.
+"""OpenQASM 3 run by PennyLane, for comparisons: parsed by `openqasm3`, run by its interpreter.
 
-`as_pennylane_reads` changes what PennyLane 0.45 reads unlike the specification, and nothing else:
-the end of a range is part of it, and `include "stdgates.inc"` is no error. What PennyLane cannot read, or reads wrongly without an error, `unread` names.
+That is what `qml.from_qasm3` does, in two steps; between them, what PennyLane 0.45 reads unlike the
+specification is said as it takes it, and nothing else: the end of a range is part of it; elements
+of a register may be measured and reset; `include "stdgates.inc"` is no error.
+What PennyLane cannot run, or runs wrongly without an error, `unread` names.
 """
 
 import re
@@ -11,14 +13,27 @@ import openqasm3
 import pennylane as qml
 from openqasm3 import ast
 from openqasm3.visitor import QASMTransformer
+from pennylane.io.qasm_interpreter import QasmInterpreter
 
 
-class _EndsExcluded(QASMTransformer):
+class _AsPennyLaneReads(QASMTransformer):
+    def visit_QuantumMeasurement(self, node):
+        node.qubit = self.as_name(node.qubit)
+        return node
+
+    def visit_QuantumReset(self, node):
+        node.qubits = self.as_name(node.qubits)
+        return node
+
+    def as_name(self, qubit):
+        return ast.Identifier(openqasm3.dumps(qubit))
+
     def visit_ForInLoop(self, node):
         found = node.set_declaration
         downwards = isinstance(found.step, ast.UnaryExpression)
         operator = ast.BinaryOperator["-" if downwards else "+"]
         found.end = ast.BinaryExpression(operator, found.end, ast.IntegerLiteral(1))
+        found.end.span = node.span
         node.block = [self.visit(each) for each in node.block]
         return node
 
@@ -71,18 +86,20 @@ def unread(text: str) -> str | None:
     return outcomes.found
 
 
-def as_pennylane_reads(text: str) -> str:
-    """The text with the ends of ranges as PennyLane takes them, and without `include`."""
+def as_pennylane_reads(text: str) -> ast.Program:
+    """The program with what PennyLane reads otherwise said as it does."""
     parsed = openqasm3.parse(text)
     parsed.statements = [s for s in parsed.statements if not isinstance(s, ast.Include)]
-    return openqasm3.dumps(_EndsExcluded().visit(parsed))
+    return _AsPennyLaneReads().visit(parsed)
 
 
 def quantum_function(text: str, **inputs) -> Callable[[], None]:
     """The circuit of a text, without its measurements at the end; wires are `q[0]`, …."""
     lines = [line for line in text.splitlines() if not re.match(r"c\[|bit\[", line)]
-    read = qml.from_qasm3(as_pennylane_reads("\n".join(lines)))
-    return lambda: read(**inputs)
+    parsed = as_pennylane_reads("\n".join(lines))
+    return lambda: QasmInterpreter().interpret(
+        parsed, context={"name": "global", "wire_map": None}, **inputs
+    )
 
 
 def matrix_of(text: str, wires: int, **inputs):

@@ -1,7 +1,7 @@
 """The OpenQASM text of a traced program that runs one circuit.
 
 In: the program's jaxpr and the names of its arguments. What is computed before the circuit becomes
-expressions in its text; a QNode with shots of its own outcomes is one shot.
+expressions in its text; of a QNode with shots it is one shot.
 
 The trap: names of arguments may be names of gates, `x` say; they get an underscore then.
 """
@@ -10,11 +10,12 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
 from jax.extend.core import ClosedJaxpr
 
 from diastase.inspection.openqasm.errors import NoOneCircuitError
-from diastase.inspection.openqasm.reader import Reader, pruned
+from diastase.inspection.openqasm.lines import pruned
+from diastase.inspection.openqasm.operations import OPERATIONS
+from diastase.inspection.openqasm.reader import Reader
 from diastase.inspection.openqasm.results import Results
 from diastase.inspection.openqasm.values import Unsayable, Value, Values, of_input
 from diastase_mlir import at, span_of
@@ -53,7 +54,7 @@ def openqasm_of(closed: ClosedJaxpr, names: Sequence[str], function: str) -> str
     if len(circuits) != 1:
         raise NoOneCircuitError(function=function, what=_numbered(circuits))
     ((equation, operands),) = circuits
-    reader = Reader(values, set(identifiers))
+    reader = Reader(values, set(identifiers), OPERATIONS)
     results = Results(reader)
     reader.at_end = results.read
     with at(span_of(equation.source_info)):

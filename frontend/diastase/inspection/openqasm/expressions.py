@@ -8,9 +8,10 @@ The trap: what depends on an outcome is written with `&`, `|`, `^` and `== 0`, w
 bits; PennyLane's reader gives `&&` and `!` of outcomes another meaning, without an error.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 
@@ -57,7 +58,7 @@ class Choice:
     if_true: "Scalar"
 
 
-Scalar = Union[np.generic, Expression, Choice]
+Scalar = np.generic | Expression | Choice
 
 
 def number(value: Any) -> str:
@@ -70,6 +71,17 @@ def number(value: Any) -> str:
     if value.dtype.kind != "f" or not np.isfinite(value):
         raise NotSayableError(f"needs the number {value}, for which OpenQASM has no literal")
     return repr(float(value))
+
+
+def names_in(scalar: Scalar) -> set[str]:
+    """The names that a scalar refers to."""
+    if isinstance(scalar, Choice):
+        parts = (scalar.condition, scalar.if_false, scalar.if_true)
+        return set[str]().union(*map(names_in, parts))
+    return set(_NAME.findall(scalar.text)) if isinstance(scalar, Expression) else set()
+
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def expressed(scalar: Scalar) -> Expression:

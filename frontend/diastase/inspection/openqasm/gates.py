@@ -32,7 +32,9 @@ class Step:
     controls: tuple[bool, ...] = ()
 
 
-def _on(name: str, *wires: int, angles: Sequence[Angle] = (), controls: Sequence[bool] = ()) -> Step:
+def _on(
+    name: str, *wires: int, angles: Sequence[Angle] = (), controls: Sequence[bool] = ()
+) -> Step:
     return Step(name, wires, tuple(angles), tuple(controls))
 
 

@@ -7,10 +7,8 @@ variable, as far as anything needs it.
 The trap: a loop's body is read again where what it carries turns out to have no expression.
 """
 
-import re
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,27 +26,28 @@ from diastase.inspection.openqasm.expressions import (
     first_condition,
     given,
     minus,
+    names_in,
     negated,
 )
-from diastase.inspection.openqasm.gates import (
-    MOST_DIAGONAL_WIRES,
-    Step,
-    diagonal_steps,
-    steps_of,
-    unitary_steps,
-)
+from diastase.inspection.openqasm.gates import Step
+from diastase.inspection.openqasm.lines import Line
 from diastase.inspection.openqasm.values import (
+    Elements,
     Unsayable,
     Value,
     Values,
     choose,
+    collapsed,
     scalar_of,
     scalar_value,
+    scalars_of,
 )
 from diastase.jaxprs.control_flow import LoopOperands
 from diastase.primitives.quantum import is_register, touches_register
 from diastase_mlir import at, span_of
-from diastase_runtime.gate_table import into_z
+
+MOST_VARIABLES = 64
+"""For what a loop carries, or branches give."""
 
 _INDICES = "ijkl"
 _REGISTER = np.zeros(0)
@@ -61,21 +60,15 @@ _SHORT = {
 """Controlled gates that have a name, by the gate and how many controls it has."""
 
 
-@dataclass(frozen=True)
-class Line:
-    """A line, and the variable that it declares or assigns, which may turn out to be unread."""
-
-    text: str
-    depth: int
-    assigns: str = ""
-
-
 class Reader:
     """Reads one circuit."""
 
-    def __init__(self, values: Values, taken: set[str]) -> None:
+    def __init__(
+        self, values: Values, taken: set[str], operations: Mapping[str, "Operation"]
+    ) -> None:
         self.values = values
-        self.taken = taken
+        self._taken = taken
+        self._operations = operations
         self.lines = list[Line]()
         self.size = 0
         """Of the register."""
@@ -105,7 +98,7 @@ class Reader:
             elif touches_register(equation):
                 for variable in equation.outvars:
                     self.values.let(variable, _REGISTER)
-                rule = _RULES.get(name)
+                rule = self._operations.get(name)
                 if rule is not None:
                     rule(self, equation)
                 elif self.at_end is not None:
@@ -121,16 +114,14 @@ class Reader:
         """Write a line."""
         self.lines.append(Line(text, self._depth, assigns))
 
-    @contextmanager
-    def _block(self, head: str) -> Generator[None]:
-        self.line(f"{head} {{")
-        self._depth += 1
-        yield
-        self._depth -= 1
-        self.line("}")
-
-    def gate(self, steps: Sequence[Step], wires: Sequence[Any], angles: Sequence[Any],
-             controls: Sequence[Any] = (), control_values: Sequence[bool] = ()) -> None:
+    def gate(
+        self,
+        steps: Sequence[Step],
+        wires: Sequence[Any],
+        angles: Sequence[Any],
+        controls: Sequence[Any] = (),
+        control_values: Sequence[bool] = (),
+    ) -> None:
         """Apply the steps of a gate; a choice of angles or wires is a choice of gates."""
         condition = first_condition([*wires, *angles, *controls])
         if condition is not None:
@@ -145,7 +136,7 @@ class Reader:
             self._if(condition, where(True), where(False))
             return
         for step in steps:
-            numbers = [_angle(angle, angles) for angle in step.angles]
+            numbers = [angle_text(angle, angles) for angle in step.angles]
             own = [wires[wire] for wire in step.wires]
             self._step(step.name, numbers, [*controls, *own], [*control_values, *step.controls])
 
@@ -168,26 +159,44 @@ class Reader:
 
     # --- variables --------------------------------------------------------------------------------
 
-    def _variable(self, dtype: Any, is_outcome: bool) -> Expression:
-        name = f"v{self._variables}"
-        while name in self.taken:
-            self._variables += 1
-            name = f"v{self._variables}"
+    def _variables_for(self, aval: Any) -> Value:
+        """A new variable for each element of a type."""
+        shape = aval.shape
+        is_known = all(isinstance(size, int) for size in shape)
+        if not is_known or math.prod(shape) > MOST_VARIABLES:
+            return Unsayable(
+                f"depends on an array that changes, of more than {MOST_VARIABLES} elements"
+            )
+        if aval.dtype.kind not in _KINDS:
+            return Unsayable("depends on numbers that change, and are complex")
+        kind = "i" if aval.dtype.kind in "iu" else aval.dtype.kind
+        made = [
+            Expression(self._name(), kind=kind, is_outcome=True) for _ in range(math.prod(shape))
+        ]
+        return collapsed(made, aval)
+
+    def _name(self) -> str:
         self._variables += 1
-        kind = "i" if dtype.kind in "iu" else dtype.kind
-        return Expression(name, kind=kind, is_outcome=is_outcome)
+        return f"v{self._variables - 1}"
 
-    def _declare(self, variable: Expression, scalar: Scalar | None) -> None:
-        kind = _KINDS[variable.kind]
-        if scalar is None or isinstance(scalar, Choice):
-            self.line(f"{kind} {variable.text};", variable.text)
-            if scalar is not None:
+    def _declare(self, variables: Value, value: Value | None = None) -> None:
+        """Declare variables, with values if there are some."""
+        for place, variable in enumerate(scalars_of(variables)):
+            kind, scalar = _KINDS[variable.kind], None
+            if value is not None:
+                scalar = scalars_of(value)[place]
+            if scalar is None or isinstance(scalar, Choice):
+                self.line(f"{kind} {variable.text};", variable.text)
+            else:
+                self.line(f"{kind} {variable.text} = {expressed(scalar).text};", variable.text)
+            if isinstance(scalar, Choice):
                 self._assign(variable, scalar)
-        else:
-            text = expressed(scalar).text
-            self.line(f"{kind} {variable.text} = {text};", variable.text)
 
-    def _assign(self, variable: Expression, scalar: Scalar) -> None:
+    def _assign_all(self, variables: Value, value: Value) -> None:
+        for variable, scalar in zip(scalars_of(variables), scalars_of(value), strict=True):
+            self._assign(variable, scalar)
+
+    def _assign(self, variable: Any, scalar: Scalar) -> None:
         if isinstance(scalar, Choice):
             cases = scalar.if_true, scalar.if_false
             blocks = [self._captured(lambda c=case: self._assign(variable, c)) for case in cases]
@@ -217,7 +226,7 @@ class Reader:
 
     def _index(self) -> str:
         names = [*_INDICES, *(f"i{number}" for number in range(100))]
-        free = [name for name in names if name not in self.taken]
+        free = [name for name in names if name not in self._taken]
         return free[self._depth]
 
     def while_loop(self, equation: Any, operands: Sequence[Value]) -> list[Value]:
@@ -247,67 +256,77 @@ class Reader:
     ) -> list[Value]:
         """Write a loop, whose carried values are variables where it changes them."""
         start = len(body.jaxpr.invars) - len(parts.carry)
-        pairs = zip(body.jaxpr.invars[start:], body.jaxpr.outvars, strict=True)
-        changed = [inside is not outside for inside, outside in pairs]
+        pairs = list(zip(body.jaxpr.invars[start:], body.jaxpr.outvars, strict=True))
+        changed = [
+            place
+            for place, (inside, outside) in enumerate(pairs)
+            if inside is not outside and not is_register(inside)
+        ]
         carry = list(parts.carry)
-        for place, variable in enumerate(body.jaxpr.outvars):
-            if not changed[place] or is_register(variable):
-                changed[place] = False
-            elif variable.aval.shape:
-                carry[place] = Unsayable("depends on an array that a loop changes")
-        saved = len(self.lines), self.outcomes, self._variables
+        before = len(self.lines), self.outcomes, self._variables
         while True:
             variables = self._carried(carry, changed, body)
-            with self._block("loop"):
-                opened, before = len(self.lines) - 1, head
-                results = turn(self._inside(carry, variables))
-                lost = [p for p in variables if isinstance(results[p], Unsayable)]
-                if not lost:
-                    self._update(variables, results)
+            inside = [variables.get(place, value) for place, value in enumerate(carry)]
+            lines, results = self._turn(turn, inside, variables)
+            lost = [place for place in variables if isinstance(results[place], Unsayable)]
             if not lost:
-                break
+                self.lines += [Line(f"{head()} {{", self._depth), *lines, Line("}", self._depth)]
+                return inside
             for place in lost:
                 carry[place] = results[place]
-            del self.lines[saved[0] :]
-            _, self.outcomes, self._variables = saved
-        text = before()
-        line = self.lines[opened]
-        self.lines[opened] = Line(f"{text} {{", line.depth)
-        return self._inside(carry, variables)
+            del self.lines[before[0] :]
+            _, self.outcomes, self._variables = before
+
+    def _turn(
+        self,
+        turn: Callable[[Sequence[Value]], list[Value]],
+        inside: Sequence[Value],
+        variables: Mapping[int, Value],
+    ) -> tuple[list[Line], list[Value]]:
+        """The lines of a loop's body, and what it gives to the next turn."""
+        results = list[Value]()
+
+        def write() -> None:
+            results[:] = turn(inside)
+            if not any(isinstance(results[place], Unsayable) for place in variables):
+                self._update(variables, results)
+
+        return self._captured(write), results
 
     def _carried(
-        self, carry: Sequence[Value], changed: Sequence[bool], body: ClosedJaxpr
-    ) -> dict[int, Expression]:
-        """Declare the variables of a loop."""
-        variables = dict[int, Expression]()
-        for place, value in enumerate(carry):
-            if changed[place] and not isinstance(value, Unsayable):
-                dtype = body.jaxpr.outvars[place].aval.dtype
-                variable = self._variable(dtype, is_outcome=True)
-                self._declare(variable, scalar_of(value))
-                variables[place] = variable
+        self, carry: list[Value], changed: Sequence[int], body: ClosedJaxpr
+    ) -> dict[int, Value]:
+        """Declare the variables of a loop; what can have none has no expression."""
+        variables = dict[int, Value]()
+        for place in changed:
+            if isinstance(carry[place], Unsayable):
+                continue
+            made = self._variables_for(body.jaxpr.outvars[place].aval)
+            if isinstance(made, Unsayable):
+                carry[place] = made
+            else:
+                self._declare(made, carry[place])
+                variables[place] = made
         return variables
 
-    def _inside(
-        self, carry: Sequence[Value], variables: Mapping[int, Expression]
-    ) -> list[Value]:
-        return [
-            scalar_value(variables[place], _DTYPES[variables[place].kind])
-            if place in variables
-            else value
-            for place, value in enumerate(carry)
-        ]
-
-    def _update(self, variables: Mapping[int, Expression], results: Sequence[Value]) -> None:
+    def _update(self, variables: Mapping[int, Value], results: Sequence[Value]) -> None:
         """Assign what the next turn takes, all at once."""
-        scalars = {place: scalar_of(results[place]) for place in variables}
-        if len(variables) > 1:
-            for place, variable in variables.items():
-                kept = self._variable(_DTYPES[variable.kind], variable.is_outcome)
-                self._declare(kept, scalars[place])
-                scalars[place] = kept
-        for place, variable in variables.items():
-            self._assign(variable, scalars[place])
+        everything = [
+            (variable, scalar)
+            for place, made in variables.items()
+            for variable, scalar in zip(scalars_of(made), scalars_of(results[place]), strict=True)
+        ]
+        texts = {variable.text for variable, _ in everything}
+        for number, (variable, scalar) in enumerate(everything):
+            later = texts - {variable.text}
+            if later & names_in(scalar):
+                kept = Expression(self._name(), kind=variable.kind, is_outcome=True)
+                one = np.empty((), object)
+                one[()] = kept
+                self._declare(Elements(one, None), scalar_value(scalar, _DTYPES[variable.kind]))
+                everything[number] = variable, kept
+        for variable, scalar in everything:
+            self._assign(variable, scalar)
 
     # --- choices ----------------------------------------------------------------------------------
 
@@ -321,7 +340,7 @@ class Reader:
         results = dict[int, list[Value]]()
         self._branches(index, branches, given_values, results)
         results_of = [results.get(n, results[min(results)]) for n in range(len(branches))]
-        variables = dict[int, Expression]()
+        variables = dict[int, Value]()
         found = list[Value]()
         for place, variable in enumerate(equation.outvars):
             values = [result[place] for result in results_of]
@@ -329,14 +348,14 @@ class Reader:
         if variables:
             del self.lines[start:]
             self.outcomes = before
-            for expression in variables.values():
-                self._declare(expression, None)
+            for made in variables.values():
+                self._declare(made)
             self._branches(index, branches, given_values, {}, variables)
         return found
 
     def _given_by(
         self, place: int, variable: Any, index: Scalar, values: Sequence[Value],
-        variables: dict[int, Expression],
+        variables: dict[int, Value],
     ) -> Value:  # fmt: skip
         """What branches give: the same, one of two that are known, or a variable."""
         if is_register(variable):
@@ -349,15 +368,14 @@ class Reader:
                 return choose(index, values)
             except NotSayableError:
                 pass
-        if variable.aval.shape:
-            return Unsayable("depends on an array that branches give")
-        made = self._variable(variable.aval.dtype, is_outcome=True)
-        variables[place] = made
-        return scalar_value(made, variable.aval.dtype)
+        made = self._variables_for(variable.aval)
+        if not isinstance(made, Unsayable):
+            variables[place] = made
+        return made
 
     def _branches(
         self, index: Scalar, branches: Sequence[ClosedJaxpr], operands: Sequence[Value],
-        results: dict[int, list[Value]], variables: Mapping[int, Expression] | None = None,
+        results: dict[int, list[Value]], variables: Mapping[int, Value] | None = None,
     ) -> None:  # fmt: skip
         def within(inner: Scalar) -> list[Line]:
             return self._captured(
@@ -378,7 +396,7 @@ class Reader:
             found = self.region(branches[int(index)], operands)
             results[int(index)] = found
             for place, variable in (variables or {}).items():
-                self._assign(variable, scalar_of(found[place]))
+                self._assign_all(variable, found[place])
 
     def _captured(self, write: Callable[[], None]) -> list[Line]:
         """The lines of a block, which are not written yet."""
@@ -403,35 +421,6 @@ class Reader:
             self.line("}")
 
 
-def pruned(lines: Sequence[Line]) -> list[Line]:
-    """The lines without variables that nothing reads."""
-    while True:
-        read = {
-            name
-            for line in lines
-            for name in _NAME.findall(line.text)
-            if not line.assigns or name != line.assigns
-        }
-        kept = _without_empty([l for l in lines if not l.assigns or l.assigns in read])
-        if len(kept) == len(lines):
-            return list(lines)
-        lines = kept
-
-
-def _without_empty(lines: Sequence[Line]) -> list[Line]:
-    """The lines without loops and choices in which nothing is left."""
-    kept = list[Line]()
-    for place, line in enumerate(lines):
-        after = lines[place + 1].text if place + 1 < len(lines) else ""
-        is_last = not after.startswith("else")
-        if line.text == "}" and kept and kept[-1].text.endswith("{") and is_last:
-            kept.pop()
-        else:
-            kept.append(line)
-    return kept
-
-
-_NAME = re.compile(r"\bv\d+\b")
 _DTYPES = {"f": np.dtype(np.float64), "i": np.dtype(np.int64), "b": np.dtype(np.bool_)}
 
 
@@ -440,7 +429,8 @@ def qubit(wire: Scalar) -> str:
     return f"q[{expressed(wire).text}]"
 
 
-def _angle(angle: Any, parameters: Sequence[Scalar]) -> str:
+def angle_text(angle: Any, parameters: Sequence[Scalar]) -> str:
+    """A parameter of a step, for those of its gate."""
     if not isinstance(angle, tuple):
         return expressed(np.float64(angle)).text
     factor, place = angle
@@ -456,7 +446,7 @@ def _angle(angle: Any, parameters: Sequence[Scalar]) -> str:
 
 
 def _range(bounds: Sequence[Scalar], backwards: bool) -> tuple[str, bool] | None:
-    """The text of a range, inclusive; whether it has no negative numbers; None where it is empty."""
+    """The text of a range, its end included; whether all is natural; None where it is empty."""
     lower, upper, step = bounds
     if not isinstance(step, np.generic):
         raise NotSayableError("has a step that is computed")
@@ -483,17 +473,22 @@ def _range(bounds: Sequence[Scalar], backwards: bool) -> tuple[str, bool] | None
 
 def refusal(equation: Any, reason: str) -> NotInOpenqasmError:
     """The error about an equation."""
-    params = equation.params
-    name = params.get("name") or _CONSTRUCTS.get(equation.primitive.name, equation.primitive.name)
     hint = _HINTS.get(equation.primitive.name, _HINT)
-    return NotInOpenqasmError(construct=str(name), reason=reason, hint=hint)
+    return NotInOpenqasmError(construct=construct_of(equation), reason=reason, hint=hint)
+
+
+def construct_of(equation: Any) -> str:
+    """What the user calls it."""
+    name = equation.primitive.name
+    return str(equation.params.get("name") or _CONSTRUCTS.get(name, name))
 
 
 _CONSTRUCTS = {
     "diagonal": "DiagonalQubitUnitary", "for_loop": "the for loop", "prepare": "StatePrep",
     "switch": "the branch", "unitary": "QubitUnitary", "while_loop": "the while loop",
     "global_phase": "GlobalPhase", "expval_pauli": "expval", "var_pauli": "var",
-    "sample": "a measurement with shots",
+    "sample": "a measurement with shots", "record": "a derivative", "kraus": "a channel",
+    "pauli_channel": "a channel",
 }  # fmt: skip
 _HINT = "compute such numbers before, and give them as arguments; or make them static arguments"
 _SHOTS = "return measurements that the same shots give, and the others by a QNode of their own"
@@ -506,86 +501,9 @@ _HINTS = {
 }
 
 
-# --- rules of operations --------------------------------------------------------------------------
+Operation = Callable[[Reader, Any], None]
+"""Writes the statements of an equation."""
 
-
-def _allocate(reader: Reader, equation: Any) -> None:
-    if equation.params["num_wires"] is None or equation.params.get("mixed"):
-        is_mixed = equation.params.get("mixed")
-        reason = "is a density matrix" if is_mixed else "has a traced number of wires"
-        raise NotSayableError(reason)
-    reader.size = equation.params["num_wires"]
-
-
-def _gate(reader: Reader, equation: Any) -> None:
-    params = equation.params
-    count, values = params["num_parameters"], params["control_values"]
-    wires = reader.wires(equation, params["wires"])
-    targets = len(wires) - len(values)
-    angles = [scalar_of(reader.values.of(atom)) for atom in equation.invars[1 : 1 + count]]
-    steps = steps_of(params["name"], targets)
-    reader.gate(steps, wires[:targets], angles, wires[targets:], values)
-
-
-def _array(reader: Reader, equation: Any) -> None:
-    value = reader.values.of(equation.invars[1])
-    if not isinstance(value, np.ndarray):
-        raise NotSayableError("is an array that is not known")
-    values, wires = equation.params["control_values"], equation.params["wires"]
-    found = reader.wires(equation, wires)
-    targets = len(found) - len(values)
-    if value.ndim == 1 and targets <= MOST_DIAGONAL_WIRES:
-        steps = diagonal_steps(value)
-    elif targets == 1:
-        steps = unitary_steps(value)
-    else:
-        raise NotSayableError(f"is an array on {targets} wires, which is no gate of OpenQASM")
-    reader.gate(steps, found[:targets], (), found[targets:], values)
-
-
-def _phase(reader: Reader, equation: Any) -> None:
-    """PennyLane's sign is the other one; where it depends on an outcome, nobody sees it."""
-    phi = scalar_of(reader.values.of(equation.invars[1]))
-    if not isinstance(phi, Choice):
-        reader.line(f"gphase({_angle((-1.0, 0), [phi])});")
-
-
-def _measure(reader: Reader, equation: Any) -> None:
-    params = equation.params
-    if params["postselect"] is not None:
-        raise NotSayableError("keeps what has one outcome")
-    wires = reader.wires(equation, params["wires"])
-    if first_condition(wires) is not None:
-        raise NotSayableError("measures a wire that an outcome chooses")
-    forth, back = into_z(params["word"], range(len(wires)), params["reset"])
-    for name, places in forth:
-        reader.gate(steps_of(name, len(places)), [wires[place] for place in places], ())
-    name = f"m{reader.outcomes}"
-    reader.outcomes += 1
-    reader.line(f"bit {name} = measure {qubit(wires[-1])};")
-    if params["reset"]:
-        reader.line(f"reset {qubit(wires[-1])};")
-    for name_back, places in back:
-        reader.gate(steps_of(name_back, len(places)), [wires[place] for place in places], ())
-    outcome = Expression(name, kind="b", is_natural=True, is_outcome=True)
-    reader.values.let(equation.outvars[1], scalar_value(outcome, np.dtype(np.bool_)))
-
-
-def _nothing(reader: Reader, equation: Any) -> None:
-    pass
-
-
-_RULES: Mapping[str, Callable[[Reader, Any], None]] = {
-    "allocate_qubits": _allocate,
-    "check_wires": _nothing,
-    "diagonal": _array,
-    "follow_script": _nothing,
-    "gate": _gate,
-    "global_phase": _phase,
-    "measure": _measure,
-    "release_qubits": _nothing,
-    "unitary": _array,
-}
 _CONTROL_FLOW: Mapping[str, Callable[[Reader, Any, Sequence[Value]], list[Value]]] = {
     "for_loop": Reader.for_loop,
     "switch": Reader.switch,

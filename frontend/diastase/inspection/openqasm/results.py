@@ -17,7 +17,7 @@ import numpy as np
 from diastase.inspection.openqasm.errors import NotInOpenqasmError
 from diastase.inspection.openqasm.expressions import NotSayableError, number
 from diastase.inspection.openqasm.gates import steps_of
-from diastase.inspection.openqasm.reader import Reader
+from diastase.inspection.openqasm.reader import Reader, construct_of
 from diastase_mlir import span_of
 from diastase_runtime.gate_table import into_z
 
@@ -42,7 +42,8 @@ class Results:
         what = _WHAT.get(name)
         if what is None:
             raise NotInOpenqasmError(
-                construct=name, reason="is no operation of OpenQASM, and nothing that shots give",
+                construct=construct_of(equation),
+                reason="is no operation of OpenQASM, and nothing that shots give",
                 hint="return qml.probs, counts, sample, or expval of Pauli words",
                 span=span_of(equation.source_info),
             )  # fmt: skip

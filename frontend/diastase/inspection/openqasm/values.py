@@ -8,15 +8,14 @@ by moving elements where that is all they do.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Union
+from typing import Any
 
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal
 
 from diastase.inspection.openqasm import expressions
+from diastase.inspection.openqasm.elementwise import ELEMENTWISE
 from diastase.inspection.openqasm.expressions import (
-    ATOM,
-    PRODUCT,
     SUM,
     Choice,
     Expression,
@@ -28,7 +27,13 @@ from diastase.inspection.openqasm.expressions import (
     given,
 )
 from diastase.primitives.define import PRIMITIVES
-from diastase_mlir.jax_compat import eager, evaluate_equation, is_extended, jaxprs_in
+from diastase_mlir.jax_compat import (
+    eager,
+    evaluate_equation,
+    is_extended,
+    is_symbolic,
+    jaxprs_in,
+)
 
 MOST_ELEMENTS = 1 << 14
 """Of an array of expressions."""
@@ -49,7 +54,7 @@ class Unsayable:
     reason: str
 
 
-Value = Union[np.ndarray, Elements, Unsayable]
+Value = np.ndarray | Elements | Unsayable
 
 
 def of_input(name: str, aval: Any) -> Value:
@@ -82,6 +87,13 @@ def scalar_of(value: Value) -> Scalar:
     if isinstance(value, Unsayable):
         raise NotSayableError(value.reason)
     return value[()] if isinstance(value, np.ndarray) else value.array[()]
+
+
+def scalars_of(value: Value) -> list[Any]:
+    """All scalars of a value, in order."""
+    if isinstance(value, Unsayable):
+        raise NotSayableError(value.reason)
+    return list(_objects(value).flat)
 
 
 class Values:
@@ -128,6 +140,8 @@ def _evaluated(equation: Any, operands: Sequence[Value]) -> Sequence[Value]:
     if reasons:
         return [reasons[0]] * len(equation.outvars)
     name = equation.primitive.name
+    if _has_unknown_sizes(equation):
+        return [Unsayable(_OF_UNKNOWN_SIZE)] * len(equation.outvars)
     try:
         if all(isinstance(operand, np.ndarray) for operand in operands):
             if not _is_computable(equation):
@@ -149,6 +163,17 @@ def _evaluated(equation: Any, operands: Sequence[Value]) -> Sequence[Value]:
         return [Unsayable(error.reason)] * len(equation.outvars)
 
 
+def _has_unknown_sizes(equation: Any) -> bool:
+    """Whether the equation is about a size that is known only at run time."""
+    sizes = [size for v in equation.outvars for size in getattr(v.aval, "shape", ())]
+    for value in equation.params.values():
+        sizes += value if isinstance(value, tuple) else [value]
+    return any(map(is_symbolic, sizes))
+
+
+_OF_UNKNOWN_SIZE = "depends on a size that is known only at run time"
+
+
 def _is_computable(equation: Any) -> bool:
     name = equation.primitive.name
     known = all(
@@ -162,10 +187,7 @@ def _is_computable(equation: Any) -> bool:
 def _by_cases(equation: Any, operands: Sequence[Value]) -> list[Value] | None:
     """Where there is a choice among the operands: one case after the other."""
     scalars = [
-        each
-        for operand in operands
-        if isinstance(operand, Elements)
-        for each in operand.array.flat
+        each for operand in operands if isinstance(operand, Elements) for each in operand.array.flat
     ]
     condition = first_condition(scalars)
     if condition is None:
@@ -174,9 +196,7 @@ def _by_cases(equation: Any, operands: Sequence[Value]) -> list[Value] | None:
         _evaluated(equation, [_given(operand, condition, holds) for operand in operands])
         for holds in (False, True)
     ]
-    return [
-        _chosen_value(condition, low, high) for low, high in zip(*cases, strict=True)
-    ]
+    return [_chosen_value(condition, low, high) for low, high in zip(*cases, strict=True)]
 
 
 def _given(value: Value, condition: Expression, holds: bool) -> Value:
@@ -246,106 +266,6 @@ def _elementwise(equation: Any, operands: Sequence[Value]) -> Value:
     return collapsed(scalars, aval)
 
 
-def _of(rule: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda equation, kind, *scalars: rule(kind, *map(expressed, scalars))
-
-
-def _converted(equation: Any, kind: str, scalar: Scalar) -> Any:
-    if isinstance(scalar, Choice):
-        cases = [
-            _converted(equation, kind, each) if not isinstance(each, np.generic)
-            else np.asarray(each, equation.outvars[0].aval.dtype)[()]
-            for each in (scalar.if_false, scalar.if_true)
-        ]  # fmt: skip
-        return chosen(scalar.condition, *cases)
-    assert isinstance(scalar, Expression)
-    dtype = equation.outvars[0].aval.dtype
-    if scalar.kind == "b" and kind != "b":
-        return Choice(scalar, np.asarray(0, dtype)[()], np.asarray(1, dtype)[()])
-    if scalar.kind == "f" and kind == "i":
-        raise NotSayableError("rounds a number to an integer")
-    if scalar.kind != "b" and kind == "b":
-        return expressions.compared("!=")("b", scalar, expressed(np.int64(0)))
-    return scalar
-
-
-def _power(equation: Any, kind: str, scalar: Scalar) -> Any:
-    base, exponent = expressed(scalar), equation.params["y"]
-    if exponent < 0 or kind != "f":
-        raise NotSayableError("takes a power with a negative exponent, or of integers")
-    text = f"{base.within(ATOM)} ** {exponent}"
-    return Expression(text, PRODUCT, "f", exponent % 2 == 0, base.is_outcome)
-
-
-def _selected(equation: Any, kind: str, which: Scalar, *cases: Scalar) -> Any:
-    if len(cases) != 2:
-        raise NotSayableError("depends on a choice of several numbers")
-    return chosen(which, *cases)
-
-
-def _joined_and_known(symbol: str) -> Callable[..., Any]:
-    """`and`, `or`: what a known operand decides is known."""
-    rule, decisive = expressions.logical(symbol), symbol == "|"
-
-    def apply(equation: Any, kind: str, one: Scalar, other: Scalar) -> Any:
-        for each in (one, other):
-            if kind == "b" and isinstance(each, np.generic) and bool(each) is decisive:
-                return each
-        return rule(kind, expressed(one), expressed(other))
-
-    return apply
-
-
-def _unless(neutral: int, symbol: str, weakness: int) -> Callable[..., Any]:
-    """An operator, left out where an operand is neutral."""
-    rule = expressions.infix(symbol, weakness)
-
-    def apply(equation: Any, kind: str, one: Scalar, other: Scalar) -> Any:
-        if isinstance(other, np.generic) and other == neutral:
-            return one
-        if isinstance(one, np.generic) and one == neutral and symbol != "-":
-            return other
-        return rule(kind, expressed(one), expressed(other))
-
-    return apply
-
-
-ELEMENTWISE: Mapping[str, Callable[..., Any]] = {
-    "add": _unless(0, "+", SUM),
-    "sub": _unless(0, "-", SUM),
-    "mul": _unless(1, "*", PRODUCT),
-    "div": _of(expressions.divided),
-    "rem": _of(expressions.remainder),
-    "neg": _of(expressions.minus),
-    "not": _of(expressions.inverted),
-    "and": _joined_and_known("&"),
-    "or": _joined_and_known("|"),
-    "xor": _of(expressions.logical("^")),
-    "integer_pow": _power,
-    "square": lambda equation, kind, scalar: _of(expressions.infix("*", PRODUCT))(
-        equation, kind, scalar, scalar
-    ),
-    "convert_element_type": _converted,
-    "select_n": _selected,
-    **dict.fromkeys(
-        ("copy", "copy_p", "stop_gradient", "device_put", "reduce_precision"),
-        lambda equation, kind, scalar: scalar,
-    ),
-    **{
-        name: _of(expressions.compared(symbol))
-        for name, symbol in (
-            ("eq", "=="), ("ne", "!="), ("lt", "<"), ("le", "<="), ("gt", ">"), ("ge", ">="),
-        )
-    },
-    **{
-        name: _of(expressions.function(written))
-        for name, written in (
-            ("sin", "sin"), ("cos", "cos"), ("tan", "tan"), ("exp", "exp"), ("log", "log"),
-            ("sqrt", "sqrt"), ("asin", "arcsin"), ("acos", "arccos"), ("atan", "arctan"),
-        )
-    },
-}  # fmt: skip
-
 MOVING = frozenset({
     "broadcast_in_dim", "concatenate", "expand_dims", "pad", "reshape", "rev", "slice", "squeeze",
     "transpose",
@@ -379,9 +299,7 @@ def _dynamic_slice(equation: Any, operands: Sequence[Value]) -> Value:
         raise NotSayableError("takes an element at a place that may be negative")
     inside = ", ".join(place.text for place in places)
     kind = "i" if array.dtype.kind in "iu" else array.dtype.kind
-    return collapsed(
-        [Expression(f"{name}[{inside}]", kind=kind)], equation.outvars[0].aval
-    )
+    return collapsed([Expression(f"{name}[{inside}]", kind=kind)], equation.outvars[0].aval)
 
 
 def _argument(value: Value) -> str:
@@ -405,7 +323,9 @@ def _sum(equation: Any, operands: Sequence[Value]) -> Value:
     kind = "i" if aval.dtype.kind in "iu" else aval.dtype.kind
     add, total = expressions.infix("+", SUM), list(rows[0].flat)
     for row in rows[1:]:
-        total = [add(kind, expressed(a), expressed(b)) for a, b in zip(total, row.flat, strict=True)]
+        total = [
+            add(kind, expressed(a), expressed(b)) for a, b in zip(total, row.flat, strict=True)
+        ]
     return collapsed(total, aval)
 
 
