@@ -26,18 +26,23 @@ def _of(rule: Callable[..., Any]) -> Callable[..., Any]:
     return lambda equation, kind, *scalars: rule(kind, *map(expressed, scalars))
 
 
+def _known(value: Any, equation: Any) -> Any:
+    """A known number as one of the type that an equation gives."""
+    return np.asarray(value, equation.outvars[0].aval.dtype)[()]
+
+
 def _converted(equation: Any, kind: str, scalar: Scalar) -> Any:
     if isinstance(scalar, Choice):
         cases = [
             _converted(equation, kind, each) if not isinstance(each, np.generic)
-            else np.asarray(each, equation.outvars[0].aval.dtype)[()]
+            else _known(each, equation)
             for each in (scalar.if_false, scalar.if_true)
         ]  # fmt: skip
         return chosen(scalar.condition, *cases)
     assert isinstance(scalar, Expression)
     dtype = equation.outvars[0].aval.dtype
     if scalar.kind == "b" and kind != "b":
-        return Choice(scalar, np.asarray(0, dtype)[()], np.asarray(1, dtype)[()])
+        return Choice(scalar, dtype.type(0), dtype.type(1))
     if scalar.kind == "f" and kind == "i":
         raise NotSayableError("rounds a number to an integer")
     if scalar.kind != "b" and kind == "b":

@@ -46,7 +46,7 @@ def openqasm_of(closed: ClosedJaxpr, names: Sequence[str], function: str) -> str
     values = Values()
     jaxpr = closed.jaxpr
     symbols = len(jaxpr.invars) - len(identifiers)
-    inputs = [Unsayable("depends on a size that is known only at run time")] * symbols
+    inputs: list[Value] = [_OF_UNKNOWN_SIZE] * symbols
     for name, variable in zip(identifiers, jaxpr.invars[symbols:], strict=True):
         inputs.append(of_input(name, variable.aval))
     values.enter(closed, inputs)
@@ -134,4 +134,5 @@ def _numbered(circuits: Sequence[tuple[Any, Any]]) -> str:
 
 
 _UNKNOWN = Unsayable("depends on results of circuits, or on what a loop around the circuit changes")
+_OF_UNKNOWN_SIZE = Unsayable("depends on a size that is known only at run time")
 _IN_BATCH = Unsayable("differs between the elements of a batch")

@@ -214,7 +214,7 @@ def remainder(kind: str, one: Expression, other: Expression) -> Expression:
     return infix("%", PRODUCT)(kind, one, other)
 
 
-def compared(symbol: str) -> Callable[..., Expression]:
+def compared(symbol: str) -> Callable[..., Expression | np.bool_]:
     """A rule for a comparison."""
 
     def rule(kind: str, one: Expression, other: Expression) -> Expression | np.bool_:

@@ -127,11 +127,13 @@ class Reader:
         if condition is not None:
 
             def where(holds: bool) -> list[Line]:
-                parts = (
+                some, numbers, others = (
                     [given(each, condition, holds) for each in part]
                     for part in (wires, angles, controls)
                 )
-                return self._captured(lambda: self.gate(steps, *parts, control_values))
+                return self._captured(
+                    lambda: self.gate(steps, some, numbers, others, control_values)
+                )
 
             self._if(condition, where(True), where(False))
             return
@@ -266,7 +268,7 @@ class Reader:
         before = len(self.lines), self.outcomes, self._variables
         while True:
             variables = self._carried(carry, changed, body)
-            inside = [variables.get(place, value) for place, value in enumerate(carry)]
+            inside = [variables[p] if p in variables else carry[p] for p in range(len(carry))]
             lines, results = self._turn(turn, inside, variables)
             lost = [place for place in variables if isinstance(results[place], Unsayable)]
             if not lost:
@@ -333,7 +335,8 @@ class Reader:
     def switch(self, equation: Any, operands: Sequence[Value]) -> list[Value]:
         """Branches: an `if` for each condition that the number of the branch depends on."""
         index, given_values = scalar_of(operands[0]), operands[1:]
-        branches = equation.params["branch_jaxprs"]
+        params = equation.params
+        branches = params["branches" if "branches" in params else "branch_jaxprs"]
         if isinstance(index, np.generic):
             return self.region(branches[int(index)], given_values)
         start, before = len(self.lines), self.outcomes
@@ -462,7 +465,7 @@ def _range(bounds: Sequence[Scalar], backwards: bool) -> tuple[str, bool] | None
     if backwards and abs(int(step)) != 1:
         raise NotSayableError("goes backwards over a computed range in steps")
     low, high = expressed(lower), expressed(upper)
-    sign = 1 if step > 0 else -1
+    sign = 1 if int(step) > 0 else -1
     last = f"{high.within(SUM)} {'-' if sign > 0 else '+'} 1"
     ends = (last, low.text) if backwards else (low.text, last)
     stride = -int(step) if backwards else int(step)
@@ -505,6 +508,7 @@ Operation = Callable[[Reader, Any], None]
 """Writes the statements of an equation."""
 
 _CONTROL_FLOW: Mapping[str, Callable[[Reader, Any, Sequence[Value]], list[Value]]] = {
+    "cond": Reader.switch,
     "for_loop": Reader.for_loop,
     "switch": Reader.switch,
     "while_loop": Reader.while_loop,

@@ -86,7 +86,8 @@ def scalar_of(value: Value) -> Scalar:
     """The scalar that a value of rank 0 is."""
     if isinstance(value, Unsayable):
         raise NotSayableError(value.reason)
-    return value[()] if isinstance(value, np.ndarray) else value.array[()]
+    found: Any = value if isinstance(value, np.ndarray) else value.array
+    return found[()]
 
 
 def scalars_of(value: Value) -> list[Any]:
@@ -294,6 +295,7 @@ def _dynamic_slice(equation: Any, operands: Sequence[Value]) -> Value:
     if any(size != 1 for size in equation.params["slice_sizes"]):
         raise NotSayableError("takes part of an array, from a computed place on")
     name = _argument(array)
+    assert isinstance(array, Elements)
     places = [expressed(scalar_of(start)) for start in starts]
     if not all(place.is_natural for place in places):
         raise NotSayableError("takes an element at a place that may be negative")
