@@ -272,6 +272,32 @@ def test_shots_of_a_qnode_are_one_shot_of_the_text():
     assert circuit.qasm.count("= measure q[1];") == 1
 
 
+@pytest.mark.parametrize("method", ["deferred", "tree-traversal"])
+def test_averages_over_outcomes_are_of_the_same_circuit(method):
+    def circuit(x):
+        qml.RX(x[0, 1], wires=0)
+        cond(measure(0))(lambda: qml.RX(x[1, 0], wires=1))()
+        return qml.probs(wires=[1])
+
+    x = jnp.array([[0.1, 0.2], [0.3, 0.4]])
+    text = text_of(compiled(2, mcm_method=method)(circuit), x)
+    assert body_of(text) == (
+        "rx(x_[0, 1]) q[0];\nbit m0 = measure q[0];\nif (m0) {\n  rx(x_[1, 0]) q[1];\n}"
+    )
+
+
+def test_a_result_of_an_earlier_state_is_an_error():
+    @compiled(1)
+    def circuit(x):
+        qml.Snapshot(measurement=qml.probs())
+        qml.RX(x, wires=0)
+        return measure(0)
+
+    traced = circuit.trace(0.3)
+    with pytest.raises(NotImplementedError, match="results that are of an earlier state"):
+        traced.qasm  # noqa: B018
+
+
 def test_passes_have_been_applied():
     @qjit
     @diastase.passes.cancel_inverses

@@ -98,6 +98,11 @@ class Results:
         if not self._bases:
             return
         reader = self.reader
+        if any("measure " in line.text for line in reader.lines[self._end :]):
+            raise NotInOpenqasmError(
+                construct="measure", reason="comes after results that are of an earlier state",
+                hint="leave out what is read before it: a qml.Snapshot, perhaps",
+            )  # fmt: skip
         del reader.lines[self._end :]
         for wire, letter in sorted(self._bases.items()):
             forth, _ = into_z(letter, [wire])
