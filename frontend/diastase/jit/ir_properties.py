@@ -31,6 +31,11 @@ class ProgramTexts:
         return self._lowered("mlir").as_text("circuits")
 
     @property
+    def qasm(self) -> str:
+        """The one circuit of the program compiled last, in OpenQASM 3."""
+        return self._latest("qasm").qasm
+
+    @property
     def mlir_opt(self) -> str:
         """The program compiled last in MLIR's LLVM dialect, after all passes."""
         return self._lowered("mlir_opt").as_text("llvm_dialect")

@@ -6,12 +6,15 @@ from fuzz.oracles import (
     compilation,
     derivatives,
     measurements,
+    openqasm,
     peers,
     programs,
     translation,
 )
 
-REGISTERED = (circuits, compilation, derivatives, measurements, peers, programs, translation)
+REGISTERED = (
+    circuits, compilation, derivatives, measurements, openqasm, peers, programs, translation
+)  # fmt: skip
 """Whose checks are in the table."""
 
 BY_OTHERS = (

@@ -41,9 +41,11 @@ from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
     from diastase.inspection import explicit_jaxpr
+    from diastase.inspection.openqasm import export
     from diastase.jit.stages import saving
 else:
     explicit_jaxpr = LazyModule("diastase.inspection.explicit_jaxpr")
+    export = LazyModule("diastase.inspection.openqasm.export")
     saving = LazyModule("diastase.jit.stages.saving")
 
 when_whole(exchange_engine)
@@ -86,6 +88,12 @@ class Stage:
     def jaxpr(self) -> Any:
         """The program, with every dynamic dimension explicit."""
         return explicit_jaxpr.derive_explicit(self.traced)
+
+    @property
+    def qasm(self) -> str:
+        """The one circuit that the program runs, in OpenQASM 3."""
+        names = self.interface.argument_names
+        return export.openqasm_of(self.traced.program.jaxpr, names, self.fun_name)
 
     @property
     def in_tree(self) -> Any:
