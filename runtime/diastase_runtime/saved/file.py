@@ -126,8 +126,12 @@ def opened(path: Path, stream: Any) -> SavedFile:
     text = _stored(path, archive, MANIFEST)
     if checksum(text) != comment[2].decode():
         raise DamagedFileError(file=path, reason=f"{MANIFEST} is not what was written")
-    manifest = json.loads(text)
-    if [MANIFEST, *manifest["members"]] != archive.namelist():
+    try:
+        manifest = json.loads(text)
+        names = [MANIFEST, *manifest["members"]]
+    except (KeyError, TypeError, ValueError, RecursionError) as error:
+        raise DamagedFileError(file=path, reason=f"its manifest: {error!r}") from None
+    if names != archive.namelist():
         raise DamagedFileError(file=path, reason="it has other members than were written")
     return SavedFile(path, manifest, archive)
 

@@ -58,7 +58,7 @@ def operator(name, angles, wires):
     return getattr(qml, name)(*angles, wires=wires)
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", [*GATES, *ROTATIONS])
 def test_gate_is_its_matrix_controlled_too(name):
     gate = gate_of(name)

@@ -184,6 +184,17 @@ def test_manifests_that_make_no_sense(saved, change):
         diastase_runtime.load(saved)
 
 
+@pytest.mark.parametrize("text", [b"[1]", b"{}", b"text", b"[" * 100_000])
+def test_manifests_that_are_no_table(tmp_path, text):
+    with zipfile.ZipFile(tmp_path / "made", "w") as archive:
+        archive.writestr(file.MANIFEST, text)
+        archive.comment = (
+            f"diastase saved function, format {file.FORMAT}, sha256 {file.checksum(text)}".encode()
+        )
+    with pytest.raises(DamagedFileError, match="manifest"):
+        diastase_runtime.load(tmp_path / "made")
+
+
 def test_processors_that_lack_something(saved):
     needed = read_all(saved)[0].targets[0].features
     assert set(needed) <= processors.flags()
