@@ -107,7 +107,7 @@ def _for(state, style, trips, body):
 
     def turn(i, *carry):
         carry = run(body, State(*carry), style)
-        return tuple(carry._replace(k=carry.k + i))
+        return tuple(carry._replace(k=(carry.k + i).astype(carry.k.dtype)))
 
     if style.loops == "python":
         for i in range(int(trips)):
