@@ -63,11 +63,11 @@ def search(seconds: float) -> dict:
     """In the mutated process: draw programs until one is wrong."""
     campaign.BATCH, campaign.PHASES = 3, (Phase.generate,)
     began, programs, number = time.monotonic(), 0, 0
-    until = began + seconds
+    until, names = began + seconds, in_turn()
     with tempfile.TemporaryDirectory() as given:
         corpus.CORPUS = Path(given)
         while time.monotonic() < until:
-            name = in_turn()[number % len(in_turn())]
+            name = names[number % len(names)]
             counts, found = campaign.batch(name, number, until, Path(given) / "running")
             programs += counts.total()
             told = {"programs": programs, "seconds": round(time.process_time())}

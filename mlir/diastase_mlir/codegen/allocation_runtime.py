@@ -67,6 +67,30 @@ _OFFSETS = {name: getattr(CallContext, name).offset for name in ("site", "detail
 _LARGE = 1 << 26
 """Bytes; only of arrays beyond it is it asked whether they can be had at all."""
 
+
+def failing_function(name: str, code: ErrorCode, detail: str) -> str:
+    """A function that records an error with a detail, if it is the call's first, and leaves."""
+    return f"""\
+define internal void @{name}({detail}) noinline noreturn cold {{
+  %frame = load ptr, ptr @diastase_escape
+  %context = load ptr, ptr %frame
+  %code = load i64, ptr %context
+  %first = icmp eq i64 %code, {ErrorCode.NONE:d}
+  br i1 %first, label %record, label %escape
+record:
+  store i64 {code:d}, ptr %context
+  %site = getelementptr i8, ptr %context, i64 {_OFFSETS["site"]}
+  store i64 -1, ptr %site
+  %detail = getelementptr i8, ptr %context, i64 {_OFFSETS["detail"]}
+  store {detail}, ptr %detail
+  br label %escape
+escape:
+  call void @{ABANDON_FUNCTION}()
+  unreachable
+}}
+"""
+
+
 _DEFINITIONS = f"""
 declare noalias ptr @malloc(i64) #9999
 declare ptr @llvm.ptrmask.p0.i64(ptr, i64)
@@ -115,24 +139,7 @@ define internal i1 @diastase_fits(i64 %size) noinline cold {{
   ret i1 %fits
 }}
 
-define internal void @diastase_out_of_memory(i64 %size) noinline noreturn cold {{
-  %frame = load ptr, ptr @diastase_escape
-  %context = load ptr, ptr %frame
-  %code = load i64, ptr %context
-  %first = icmp eq i64 %code, {ErrorCode.NONE:d}
-  br i1 %first, label %record, label %escape
-record:
-  store i64 {ErrorCode.OUT_OF_MEMORY:d}, ptr %context
-  %site = getelementptr i8, ptr %context, i64 {_OFFSETS["site"]}
-  store i64 -1, ptr %site
-  %detail = getelementptr i8, ptr %context, i64 {_OFFSETS["detail"]}
-  store i64 %size, ptr %detail
-  br label %escape
-escape:
-  call void @{ABANDON_FUNCTION}()
-  unreachable
-}}
-
+{failing_function("diastase_out_of_memory", ErrorCode.OUT_OF_MEMORY, "i64 %size")}
 define internal void @{LEAVE_FUNCTION}() noinline noreturn cold {{
   %frame = load ptr, ptr @diastase_escape
   %context = load ptr, ptr %frame

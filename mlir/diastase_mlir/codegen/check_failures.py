@@ -8,17 +8,15 @@ and the process ends. To go on would be to read or write what is no part of the 
 
 import re
 
+from diastase_mlir.codegen.allocation_runtime import failing_function
 from diastase_runtime.abi import (
-    ABANDON_FUNCTION,
     CHECK_FAILED_FUNCTION,
     CHECK_FAILED_ON_THREAD_FUNCTION,
-    CallContext,
     ErrorCode,
 )
 
 _NAMES = f"{CHECK_FAILED_FUNCTION}|{CHECK_FAILED_ON_THREAD_FUNCTION}"
 _DECLARATIONS = re.compile(rf"^declare [^\n]*@(?:{_NAMES})\([^\n]*\n", re.M)
-_OFFSETS = {name: getattr(CallContext, name).offset for name in ("site", "detail")}
 _FORMAT = "diastase: %s\n"
 
 _DEFINITIONS = f"""
@@ -32,24 +30,7 @@ define internal void @{CHECK_FAILED_ON_THREAD_FUNCTION}(ptr %message) noinline n
   unreachable
 }}
 
-define internal void @{CHECK_FAILED_FUNCTION}(ptr %message) noinline noreturn cold {{
-  %frame = load ptr, ptr @diastase_escape
-  %context = load ptr, ptr %frame
-  %code = load i64, ptr %context
-  %first = icmp eq i64 %code, {ErrorCode.NONE:d}
-  br i1 %first, label %record, label %escape
-record:
-  store i64 {ErrorCode.CHECK_FAILED:d}, ptr %context
-  %site = getelementptr i8, ptr %context, i64 {_OFFSETS["site"]}
-  store i64 -1, ptr %site
-  %detail = getelementptr i8, ptr %context, i64 {_OFFSETS["detail"]}
-  store ptr %message, ptr %detail
-  br label %escape
-escape:
-  call void @{ABANDON_FUNCTION}()
-  unreachable
-}}
-"""
+{failing_function(CHECK_FAILED_FUNCTION, ErrorCode.CHECK_FAILED, "ptr %message")}"""
 
 
 def with_check_failures(text: str) -> str:
