@@ -98,7 +98,7 @@ def _circuit(state, style, gates, measured, passes=()):
     if style.loops != "python":
         circuit = with_passes(circuit, passes)
     numbers = as_numbers(circuit(state.v[:4], zero))
-    return state._replace(v=state.v.at[:4].set(numbers))
+    return state._replace(v=state.v.at[:4].set(jnp.asarray(numbers, state.v.dtype)))
 
 
 def _for(state, style, trips, body):
