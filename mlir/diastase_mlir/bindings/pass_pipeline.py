@@ -8,6 +8,7 @@ a pass leaves (no two arrays in one place, a bound on each allocation); so a sta
 are optional, and what lacks another one is no pipeline (`Pipeline.first_missing`).
 """
 
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -125,6 +126,12 @@ def run_pass(stage: Stage, step: Pass, module: ir.Module, *, verified: bool = Tr
     except PassError as error:
         span = span_at(str(error.location))
         raise StageFailure(stage, pass_name(step), error.reason, span) from None
+    except RecursionError:
+        reason = (
+            "operations are nested more deeply than the "
+            f"{sys.getrecursionlimit()} frames that Python allows"
+        )
+        raise StageFailure(stage, pass_name(step), reason, None) from None
 
 
 def run_pipeline(

@@ -144,6 +144,30 @@ def test_brackets_in_brackets_do_not_end_the_process():
         debug.replace_ir(f, "translate", types)
 
 
+def test_regions_that_python_cannot_go_through_are_an_error_of_the_pass():
+    def branches(depth):
+        if depth == 0:
+            return "%v0 = stablehlo.sine %x : tensor<f64>"
+        return f"""
+            %n{depth} = arith.constant {depth} : i64
+            %c{depth} = arith.cmpi slt, %n{depth}, %m : i64
+            %v{depth} = scf.if %c{depth} -> tensor<f64> {{
+                {branches(depth - 1)}
+                scf.yield %v{depth - 1} : tensor<f64>
+            }} else {{
+                scf.yield %x : tensor<f64>
+            }}"""
+
+    nested = f"""
+        func.func @nested(%x: tensor<f64>, %n: tensor<i64>) -> tensor<f64> {{
+            %m = tensor.extract %n[] : tensor<i64>
+            {branches(500)}
+            return %v500 : tensor<f64>
+        }}"""
+    with pytest.raises(RuntimeError, match="nested more deeply than the 1000 frames"):
+        debug.compile_from_mlir(nested)(1.0, 1000)
+
+
 @pytest.mark.parametrize("character", ["\0", "\ud800"])
 def test_characters_that_no_text_has_are_refused(character):
     with pytest.raises(ValueError, match="the character"):
