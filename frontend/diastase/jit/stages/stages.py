@@ -24,6 +24,7 @@ from diastase.jit.options.errors import InvalidOptionError
 from diastase.jit.options.options import CountsForm
 from diastase.jit.stages.argument_checks import SizePattern, check_arguments
 from diastase.jit.stages.prepared_call import PreparedCall
+from diastase.jit.stages.shared_memory import shared
 from diastase.tracing.trace import TracedProgram
 from diastase_mlir import (
     LOWERED,
@@ -305,6 +306,7 @@ class Compiled(Stage):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program on traced arguments, without the static ones."""
         leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
+        leaves = list(map(shared, leaves))
         check_arguments(self.interface, self._sizes, self.traced.in_avals, leaves, tree)
         return self.prepared(leaves)
 
