@@ -42,7 +42,7 @@ MODULES = {
     "diastase.jit.options.ir_errors": "`diastase.debug` and `diastase.pipelines`",
     "diastase.inspection.explicit_jaxpr.typecheck": "Explicit jaxprs",
     "diastase.inspection.pictures.errors": "Pictures of circuits",
-    "diastase.inspection.openqasm.errors": "Circuits as OpenQASM",
+    "diastase.inspection.circuit_texts.errors": "Circuits as OpenQASM and QIR",
     "diastase.inspection.levels": "Levels of a pipeline: resources, pictures",
     "diastase.inspection.resources.errors": "Resources of circuits",
     "diastase_mlir.errors": "Compiling",

@@ -124,8 +124,8 @@ def test_variables_that_are_read():
     assert {name for name in read if f"`{name}`" not in PAGE} == set()
 
 
-def test_there_is_no_reader_of_openqasm():
-    """It is written (`f.qasm`), and read nowhere."""
+def test_there_is_no_reader_of_circuits():
+    """They are written (`f.qasm`, `f.qir`), and read nowhere."""
     used = {
         name: file
         for file, tree in SOURCES.items()
@@ -136,7 +136,8 @@ def test_there_is_no_reader_of_openqasm():
             *([node.attr] if isinstance(node, ast.Attribute) else []),
         )
     }
-    assert {n: f for n, f in used.items() if n.startswith(("openqasm3", "from_qasm"))} == {}
+    readers = ("openqasm3", "from_qasm", "pyqir")
+    assert {n: f for n, f in used.items() if n.startswith(readers)} == {}
     assert "openqasm" in " ".join(used)
 
 

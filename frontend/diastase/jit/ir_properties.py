@@ -36,6 +36,11 @@ class ProgramTexts:
         return self._latest("qasm").qasm
 
     @property
+    def qir(self) -> str:
+        """The one circuit of the program compiled last, in QIR 2.0: LLVM IR for quantum devices."""
+        return self._latest("qir").qir
+
+    @property
     def mlir_opt(self) -> str:
         """The program compiled last in MLIR's LLVM dialect, after all passes."""
         return self._lowered("mlir_opt").as_text("llvm_dialect")
@@ -46,7 +51,6 @@ class ProgramTexts:
         return self._lowered("llvm_ir").as_text("llvm_ir")
 
     llvmir = llvm_ir
-    qir = llvm_ir
 
     def report(self) -> Report:
         """Tell what became of the program compiled last: what runs on the host and why, times.

@@ -46,6 +46,7 @@ from diastase.jit.ir_properties import ProgramTexts
 from diastase.jit.options.errors import InvalidOptionError, NotCallableError
 from diastase.jit.options.options import Keywords, QjitOptions, option_parameters
 from diastase.jit.stages.prepared_call import PreparedCall
+from diastase.jit.stages.shared_memory import are_foreign, is_tensor, shared
 from diastase.jit.stages.stages import Compiled, Lowered, Traced
 from diastase.jit.stages.trace_call import read_arguments, settings_of
 from diastase.tracing.argument_errors import UnhashableStaticArgumentError
@@ -64,7 +65,7 @@ if TYPE_CHECKING:
     from diastase.autograph import functions as with_autograph
     from diastase.inspection.pictures import draw as pictures
     from diastase.inspection.resources import specs
-    from diastase.jit.interop import autograd_calls, bind, xla
+    from diastase.jit.interop import autograd_calls, bind, torch_calls, xla
     from diastase.jit.options import named_types
     from diastase.jit.options.named_types import Types
     from diastase.jit.stages import saving
@@ -72,6 +73,7 @@ else:
     bind = LazyModule("diastase.jit.interop.bind")
     xla = LazyModule("diastase.jit.interop.xla")
     autograd_calls = LazyModule("diastase.jit.interop.autograd_calls")
+    torch_calls = LazyModule("diastase.jit.interop.torch_calls")
     with_autograph = LazyModule("diastase.autograph.functions")
     pictures = LazyModule("diastase.inspection.pictures.draw")
     specs = LazyModule("diastase.inspection.resources.specs")
@@ -154,22 +156,37 @@ class QJIT(ProgramTexts, Generic[P, R]):
                 flat_key = None  # calls like this one are changed, too
         call = self._signature.split(args, kwargs)
         leaves, tree = jax.tree_util.tree_flatten((call.args, call.kwargs))
+        if are_foreign(leaves) and not are_foreign(arrays := list(map(shared, leaves))):
+            return self._call_shared(call, leaves, arrays, tree)
         if any(isinstance(leaf, Tracer) for leaf in leaves):
             return bind.bind_call(self._programs, call, leaves, tree)
         key = call_key(self._signature, call, tree, leaves)
         plan = None if key is None else self._plans.get(key)
-        if plan is None:
-            if autograd_calls.is_boxed(leaves):
-                return autograd_calls.call_boxed(self, call)
-            try:
-                plan = self._plan(call, leaves, tree)
-            except LeakedTracerError:
-                if not is_being_transformed():
-                    raise
-                return bind.bind_call(self._programs, call, leaves, tree)
-            flat = tree.num_leaves == len(args) + len(kwargs)
-            self._remember(plan, call, leaves, tree, flat_key if flat else None)
+        if plan is not None:
+            return plan(leaves)
+        flat = tree.num_leaves == len(args) + len(kwargs)
+        return self._call_first(call, leaves, tree, flat_key if flat else None)
+
+    def _call_first(self, call: Call, leaves: list[Any], tree: Any, flat_key: Hashable) -> Any:
+        """Call with arguments for which no plan is known."""
+        if autograd_calls.is_boxed(leaves):
+            return autograd_calls.call_boxed(self, call)
+        try:
+            plan = self._plan(call, leaves, tree)
+        except LeakedTracerError:
+            if not is_being_transformed():
+                raise
+            return bind.bind_call(self._programs, call, leaves, tree)
+        self._remember(plan, call, leaves, tree, flat_key)
         return plan(leaves)
+
+    def _call_shared(self, call: Call, leaves: list[Any], arrays: list[Any], tree: Any) -> Any:
+        """Call with arrays on the memory of other packages' arrays; with tensors for tensors."""
+        run = functools.partial(QJIT.__call__, self)
+        if any(map(is_tensor, leaves)):
+            return torch_calls.call_with_tensors(run, self, call, leaves, arrays, tree)
+        args, kwargs = call.merge(*jax.tree_util.tree_unflatten(tree, arrays))
+        return run(*args, **kwargs)
 
     def _plan(self, call: Call, leaves: list[Any], tree: Any) -> Plan:
         """Find or make the program, and say how it is called."""

@@ -88,6 +88,22 @@ class UnservedArgumentsError(DiastaseError, TypeError):
     programs: str
 
 
+class UnsharedArgumentError(DiastaseError, TypeError):
+    """A saved function was called with an array of another package that NumPy cannot see.
+
+        diastase_runtime.load("f.diastase")(tensor.cuda())
+
+    It takes what shares its memory by DLPack: on this computer, not on a device, of a type that
+    NumPy has, and without a graph of derivatives: `tensor.detach().cpu()`.
+    """
+
+    title: ClassVar[str] = "Memory that is not shared"
+    message: ClassVar[str] = "an argument is a {type}, which NumPy cannot see: {reason}"
+    help: ClassVar[str] = "pass an array of this computer's memory, as tensor.detach().cpu() is one"
+    type: str
+    reason: str
+
+
 class UnnamedArgumentsError(DiastaseError, ValueError):
     """`run` was given arrays whose names are not those of the arguments of any program.
 

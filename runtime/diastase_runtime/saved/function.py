@@ -24,6 +24,7 @@ from typing import Any
 
 import numpy as np
 
+from diastase_runtime import dlpack
 from diastase_runtime.abi import ABI_VERSION, LIBRARY_FIELDS, Artifact
 from diastase_runtime.errors import AssumptionError
 from diastase_runtime.frames import Frame
@@ -37,6 +38,7 @@ from diastase_runtime.saved.errors import (
     MissingProcessorFeaturesError,
     SavedVersionError,
     UnservedArgumentsError,
+    UnsharedArgumentError,
 )
 from diastase_runtime.saved.file import Member, SavedFile, opened
 from diastase_runtime.saved.manifest import (
@@ -275,8 +277,22 @@ def _key(leaves: list[Any], place: int) -> Hashable:
     if kind is not np.ndarray:
         if isinstance(leaf, np.ndarray) and hasattr(leaf, "mask"):
             return kind  # which no program takes
-        leaf = leaves[place] = np.asarray(leaf)
+        leaf = leaves[place] = _array(leaf)
     return leaf.shape, leaf.dtype
+
+
+def _array(leaf: Any) -> np.ndarray:
+    """An array of what is none of NumPy's: on its memory where it says where that is."""
+    if not dlpack.is_exchanged(leaf):
+        return np.asarray(leaf)
+    try:
+        return dlpack.view(leaf)
+    except dlpack.NotSharedError as error:
+        try:  # arrays of JAX have types that NumPy does not read by DLPack: bfloat16
+            return leaf.__array__()
+        except Exception:
+            kind = type(leaf).__qualname__
+            raise UnsharedArgumentError(type=kind, reason=error.reason) from error
 
 
 def _misfits(types: Sequence[LeafType], leaves: Sequence[Any]) -> int | None:

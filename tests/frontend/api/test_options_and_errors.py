@@ -45,8 +45,8 @@ def test_what_it_was_made_from_and_what_it_became():
     assert compiled(1.0) == 2.0
     assert compiled.compiled_function(5.0) == 6.0
     assert compiled.jaxed_function(1.0) == jax.jit(compiled.jaxed_function)(1.0) == 2.0
-    assert compiled.qir == compiled.llvmir
-    assert "define" in compiled.qir
+    assert compiled.llvm_ir == compiled.llvmir
+    assert "define" in compiled.llvmir
 
 
 @qjit

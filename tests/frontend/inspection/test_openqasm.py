@@ -11,7 +11,7 @@ import pytest
 
 import diastase
 from diastase import cond, for_loop, grad, measure, qjit, while_loop
-from diastase.inspection.openqasm.gates import STEPS
+from diastase.inspection.circuit_texts.gates import STEPS
 from diastase_runtime.gate_table import GATES, gate_of
 from openqasm_reader import matrix_of, quantum_function, unread
 

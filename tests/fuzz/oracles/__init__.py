@@ -9,11 +9,13 @@ from fuzz.oracles import (
     openqasm,
     peers,
     programs,
+    qir,
     translation,
 )
 
 REGISTERED = (
-    circuits, compilation, derivatives, measurements, openqasm, peers, programs, translation
+    circuits, compilation, derivatives, measurements, openqasm, peers, programs, qir,
+    translation
 )  # fmt: skip
 """Whose checks are in the table."""
 

@@ -5,7 +5,7 @@ import pennylane as qml
 from hypothesis import strategies as st
 
 from diastase import qjit
-from diastase.inspection.openqasm.errors import NotInOpenqasmError
+from diastase.inspection.circuit_texts.errors import NotInOpenqasmError
 from fuzz import grammar
 from fuzz.judging import SEED, Unstable, must_equal, oracle
 from fuzz.programs import PLAIN, Style, qnode, random_state

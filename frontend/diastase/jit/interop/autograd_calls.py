@@ -18,13 +18,13 @@ from typing import Any
 
 import autograd.numpy
 import jax
-import jax.numpy as jnp
 import numpy as np
 from autograd.extend import Box, primitive
 from autograd.extend import defvjp_argnums as define_pull_back
 from pennylane.numpy import tensor
 
 from diastase.jit.dispatch.program_cache import Plan
+from diastase.jit.interop.pull_backs import pull_back, vector_of
 from diastase.tracing.signatures import Call
 
 anp: Any = autograd.numpy  # its names are made when it is imported, so type checkers know none
@@ -63,12 +63,12 @@ def call_boxed(compiled: Any, call: Call) -> Any:
         args, kwargs = call.merge(*jax.tree_util.tree_unflatten(tree, leaves))
         return results.taken_apart(compiled(*args, **kwargs))
 
-    def pull_back(argnums: Sequence[int], ans: Any, leaves: Any, options: Any) -> Any:
-        program = _pull_back(compiled, call, tree, tuple(argnums))
+    def pulled_back(argnums: Sequence[int], ans: Any, leaves: Any, options: Any) -> Any:
+        program = pull_back(compiled, call, tree, tuple(argnums))
         return lambda cotangent: program(list(leaves), cotangent)
 
     differentiable: Any = primitive(run)
-    define_pull_back(differentiable, pull_back)
+    define_pull_back(differentiable, pulled_back)
     return results.rebuilt(differentiable(*leaves))
 
 
@@ -82,7 +82,7 @@ class _Results:
     def taken_apart(self, results: Any) -> Any:
         """The vector."""
         self.leaves, self.tree = jax.tree_util.tree_flatten(results)
-        return _vector(anp, self.leaves)
+        return vector_of(anp, self.leaves)
 
     def rebuilt(self, vector: Any) -> Any:
         """The results, made of the vector."""
@@ -99,34 +99,3 @@ class _Results:
             elif np.issubdtype(leaf.dtype, np.floating):
                 leaves[number] = taken(leaf)
         return jax.tree_util.tree_unflatten(self.tree, leaves)
-
-
-def _vector(numpy: Any, leaves: Sequence[Any]) -> Any:
-    """All inexact leaves in one vector; of complex ones the real parts, then the imaginary."""
-    parts: list[Any] = [numpy.zeros(0)]
-    for leaf in leaves:
-        if np.issubdtype(leaf.dtype, np.complexfloating):
-            parts += [numpy.ravel(numpy.real(leaf)), numpy.ravel(numpy.imag(leaf))]
-        elif np.issubdtype(leaf.dtype, np.floating):
-            parts.append(numpy.ravel(leaf))
-    return numpy.concatenate(parts)
-
-
-def _pull_back(compiled: Any, call: Call, tree: Any, argnums: tuple[int, ...]) -> Any:
-    """The program `leaves, cotangent of the vector -> cotangents of the leaves at argnums`."""
-    key = (compiled.signature.static_key(call), tree, argnums)
-    programs = compiled.pull_backs
-    if key not in programs:
-
-        def pull_back(leaves: Sequence[Any], cotangent: Any) -> Any:
-            def vector(*chosen: Any) -> Any:
-                given = list(leaves)
-                for position, value in zip(argnums, chosen, strict=True):
-                    given[position] = value
-                args, kwargs = call.merge(*jax.tree_util.tree_unflatten(tree, given))
-                return _vector(jnp, jax.tree.leaves(compiled.original_function(*args, **kwargs)))
-
-            return jax.vjp(vector, *[leaves[position] for position in argnums])[1](cotangent)
-
-        programs[key] = compiled.like(pull_back, of_same_arguments=False)
-    return programs[key]

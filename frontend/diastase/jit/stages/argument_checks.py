@@ -20,6 +20,7 @@ from diastase.jit.options.errors import (
     CompiledTransformError,
     StructureMismatchError,
 )
+from diastase.jit.stages.shared_memory import is_foreign, why_not_shared
 from diastase.tracing.argument_errors import AbstractArgumentError, UnsupportedArgumentError
 from diastase_mlir.jax_compat import (
     abstract_value,
@@ -166,6 +167,8 @@ def _instead_of(leaf: Any) -> str:
         return "pass an array without a mask, as its method filled(value) gives it"
     if isinstance(leaf, np.ndarray | np.generic) and not leaf.dtype.isnative:
         return f"convert it to this machine's byte order: astype({leaf.dtype.newbyteorder('=')!s})"
+    if is_foreign(leaf):
+        return f"pass an array of this computer's memory: {why_not_shared(leaf)}"
     static = "mark it static with static_argnums or static_argnames"
     if isinstance(leaf, range):
         return f"pass an array (jnp.arange), or, for Python to loop over it, {static}"

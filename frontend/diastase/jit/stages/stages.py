@@ -24,6 +24,7 @@ from diastase.jit.options.errors import InvalidOptionError
 from diastase.jit.options.options import CountsForm
 from diastase.jit.stages.argument_checks import SizePattern, check_arguments
 from diastase.jit.stages.prepared_call import PreparedCall
+from diastase.jit.stages.shared_memory import shared
 from diastase.tracing.trace import TracedProgram
 from diastase_mlir import (
     LOWERED,
@@ -41,11 +42,13 @@ from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
     from diastase.inspection import explicit_jaxpr
-    from diastase.inspection.openqasm import export
+    from diastase.inspection.circuit_texts import openqasm
+    from diastase.inspection.circuit_texts.qir import export as qir_export
     from diastase.jit.stages import saving
 else:
     explicit_jaxpr = LazyModule("diastase.inspection.explicit_jaxpr")
-    export = LazyModule("diastase.inspection.openqasm.export")
+    openqasm = LazyModule("diastase.inspection.circuit_texts.openqasm")
+    qir_export = LazyModule("diastase.inspection.circuit_texts.qir.export")
     saving = LazyModule("diastase.jit.stages.saving")
 
 when_whole(exchange_engine)
@@ -93,7 +96,13 @@ class Stage:
     def qasm(self) -> str:
         """The one circuit that the program runs, in OpenQASM 3."""
         names = self.interface.argument_names
-        return export.openqasm_of(self.traced.program.jaxpr, names, self.fun_name)
+        return openqasm.openqasm_of(self.traced.program.jaxpr, names, self.fun_name)
+
+    @property
+    def qir(self) -> str:
+        """The one circuit that the program runs, in QIR 2.0; it takes no arguments."""
+        names = self.interface.argument_names
+        return qir_export.qir_of(self.traced.program.jaxpr, names, self.fun_name)
 
     @property
     def in_tree(self) -> Any:
@@ -297,6 +306,7 @@ class Compiled(Stage):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program on traced arguments, without the static ones."""
         leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
+        leaves = list(map(shared, leaves))
         check_arguments(self.interface, self._sizes, self.traced.in_avals, leaves, tree)
         return self.prepared(leaves)
 

@@ -25,6 +25,7 @@ from diastase.capture.pennylane_compat import is_no_pytree
 from diastase.dynamic_shapes.dimensions import is_integer_scalar
 from diastase.jit.options.options import QjitOptions
 from diastase.jit.stages.argument_checks import is_type, type_of_leaf
+from diastase.jit.stages.shared_memory import shared
 from diastase.jit.stages.stages import Interface, Traced
 from diastase.quantum.settings.methods import watching_methods
 from diastase.tracing.argument_errors import TracerArgumentError, UnsupportedResultError
@@ -73,7 +74,7 @@ def types_of(leaves: Sequence[Any]) -> list[Any]:
 def read_arguments(signature: Signature, call: Call, *, may_be_types: bool = False) -> Arguments:
     """Flatten a call's arguments; refuses, by name, every leaf that is no array."""
     with_paths, tree = jax.tree_util.tree_flatten_with_path((call.args, call.kwargs))
-    leaves = [leaf for _, leaf in with_paths]
+    leaves = [shared(leaf) for _, leaf in with_paths]
     names = tuple(signature.leaf_name(path, call) for path, _ in with_paths)
     for leaf, name in zip(leaves, names, strict=True):
         if isinstance(leaf, Tracer):

@@ -5,28 +5,27 @@ from typing import Any
 
 import numpy as np
 
-from diastase.inspection.openqasm.expressions import (
+from diastase.inspection.circuit_texts.expressions import (
     Choice,
     Expression,
     NotSayableError,
     first_condition,
 )
-from diastase.inspection.openqasm.gates import (
+from diastase.inspection.circuit_texts.gates import (
     MOST_DIAGONAL_WIRES,
     diagonal_steps,
     steps_of,
     unitary_steps,
 )
-from diastase.inspection.openqasm.reader import Reader, angle_text, qubit
-from diastase.inspection.openqasm.values import scalar_of, scalar_value
+from diastase.inspection.circuit_texts.reader import Reader, angle_of
+from diastase.inspection.circuit_texts.statements import Measure, Phase, Reset
+from diastase.inspection.circuit_texts.values import scalar_of, scalar_value
 from diastase_runtime.gate_table import into_z
 
 
 def _allocate(reader: Reader, equation: Any) -> None:
-    if equation.params["num_wires"] is None or equation.params.get("mixed"):
-        is_mixed = equation.params.get("mixed")
-        reason = "is a density matrix" if is_mixed else "has a traced number of wires"
-        raise NotSayableError(reason)
+    if equation.params["num_wires"] is None:
+        raise NotSayableError("has a traced number of wires")
     reader.size = equation.params["num_wires"]
 
 
@@ -52,7 +51,8 @@ def _array(reader: Reader, equation: Any) -> None:
     elif targets == 1:
         steps = unitary_steps(value)
     else:
-        raise NotSayableError(f"is an array on {targets} wires, which is no gate of OpenQASM")
+        reason = f"is an array on {targets} wires, which is no gate of {reader.language.name}"
+        raise NotSayableError(reason)
     reader.gate(steps, found[:targets], (), found[targets:], values)
 
 
@@ -60,7 +60,7 @@ def _phase(reader: Reader, equation: Any) -> None:
     """PennyLane's sign is the other one; where it depends on an outcome, nobody sees it."""
     phi = scalar_of(reader.values.of(equation.invars[1]))
     if not isinstance(phi, Choice):
-        reader.line(f"gphase({angle_text((-1.0, 0), [phi])});")
+        reader.write(Phase(angle_of((-1.0, 0), [phi])))
 
 
 def _measure(reader: Reader, equation: Any) -> None:
@@ -70,14 +70,19 @@ def _measure(reader: Reader, equation: Any) -> None:
     wires = reader.wires(equation, params["wires"])
     if first_condition(wires) is not None:
         raise NotSayableError("measures a wire that an outcome chooses")
+    reader.check(wires)
+    wire = wires[-1]
+    assert isinstance(wire, np.generic | Expression)
+    if not (reader.language.repeats or isinstance(wire, np.generic)):
+        raise NotSayableError("measures a wire that a loop computes")
     forth, back = into_z(params["word"], range(len(wires)), params["reset"])
     for name, places in forth:
         reader.gate(steps_of(name, len(places)), [wires[place] for place in places], ())
     name = f"m{reader.outcomes}"
     reader.outcomes += 1
-    reader.line(f"bit {name} = measure {qubit(wires[-1])};")
+    reader.write(Measure(name, wire))
     if params["reset"]:
-        reader.line(f"reset {qubit(wires[-1])};")
+        reader.write(Reset(wire))
     for name_back, places in back:
         reader.gate(steps_of(name_back, len(places)), [wires[place] for place in places], ())
     outcome = Expression(name, kind="b", is_natural=True, is_outcome=True)

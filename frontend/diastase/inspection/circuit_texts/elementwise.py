@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from diastase.inspection.openqasm import expressions
-from diastase.inspection.openqasm.expressions import (
-    ATOM,
+from diastase.inspection.circuit_texts import expressions
+from diastase.inspection.circuit_texts.expressions import (
     PRODUCT,
     SUM,
     Choice,
@@ -54,8 +53,7 @@ def _power(equation: Any, kind: str, scalar: Scalar) -> Any:
     base, exponent = expressed(scalar), equation.params["y"]
     if exponent < 0 or kind != "f":
         raise NotSayableError("takes a power with a negative exponent, or of integers")
-    text = f"{base.within(ATOM)} ** {exponent}"
-    return Expression(text, PRODUCT, "f", exponent % 2 == 0, base.is_outcome)
+    return expressions.power("f", base, exponent)
 
 
 def _selected(equation: Any, kind: str, which: Scalar, *cases: Scalar) -> Any:

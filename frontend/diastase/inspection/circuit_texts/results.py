@@ -8,21 +8,32 @@ The trap: gates after the last measurement turn a basis back for results that co
 left out.
 """
 
-import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from jax.extend.core import Literal
 
-from diastase.inspection.openqasm.errors import NotInOpenqasmError
-from diastase.inspection.openqasm.expressions import NotSayableError, number
-from diastase.inspection.openqasm.gates import steps_of
-from diastase.inspection.openqasm.reader import Reader, construct_of
-from diastase_mlir import span_of
+from diastase.inspection.circuit_texts.expressions import NotSayableError, Scalar, number
+from diastase.inspection.circuit_texts.gates import steps_of
+from diastase.inspection.circuit_texts.reader import Reader, refusal
+from diastase.inspection.circuit_texts.statements import Measure, Read, walk, wires_of
+from diastase.inspection.circuit_texts.values import Elements, Value, scalars_of
 from diastase_runtime.gate_table import into_z
 
-_QUBITS = re.compile(r"q\[([^]]*)\]")
 _WHAT = {"sample": "shots", "probs": "probs", "expval_pauli": "expval", "var_pauli": "var"}
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a circuit gives: bits of its wires, or values that outcomes in the middle decide."""
+
+    what: str
+    wires: Sequence[int] = ()
+    values: Sequence[Scalar] = ()
+    words: str = ""
+    """The sum of Pauli words whose mean or variance it is."""
 
 
 class Results:
@@ -30,7 +41,8 @@ class Results:
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
-        self.comments = list[str]()
+        self._outputs = dict[Any, Output]()
+        """By the variable that they are the value of."""
         self._bases = dict[int, str]()
         """The letter in which each wire is measured."""
         self._end = 0
@@ -41,34 +53,33 @@ class Results:
         name, params = equation.primitive.name, equation.params
         what = _WHAT.get(name)
         if what is None:
-            raise NotInOpenqasmError(
-                construct=construct_of(equation),
-                reason="is no operation of OpenQASM, and nothing that shots give",
-                hint="return qml.probs, counts, sample, or expval of Pauli words",
-                span=span_of(equation.source_info),
-            )  # fmt: skip
+            language = self.reader.language
+            reason = f"is no operation of {language.name}, and nothing that shots give"
+            hint = "return qml.probs, counts, sample, or expval of Pauli words"
+            raise refusal(language, equation, reason, hint)
         self._require_untouched()
-        self._end = len(self.reader.lines)
+        self._end = len(self.reader.statements)
         if "words" in params:
-            self._words(what, equation)
+            self._outputs[equation.outvars[0]] = self._words(what, equation)
             return
         wires = self._known(equation, params["wires"]) or list(range(self.reader.size))
         for wire in wires:
             self._in_basis(wire, "Z")
-        self.comments.append(f"{what} of {', '.join(f'c[{wire}]' for wire in wires)}")
+        self._outputs[equation.outvars[0]] = Output(what, wires)
 
-    def _words(self, what: str, equation: Any) -> None:
+    def _words(self, what: str, equation: Any) -> Output:
         words = equation.params["words"]
         given = [wire for word in words for _, wire in word]
         wires = iter(self._known(equation, given))
-        terms = list[str]()
+        terms, measured = list[str](), dict[int, None]()
         for word, coefficient in zip(words, self._coefficients(equation, len(words)), strict=True):
             placed = [(letter, next(wires)) for letter, _ in word]
             for letter, wire in placed:
                 self._in_basis(wire, letter)
             factors = "".join(f" {letter}[{wire}]" for letter, wire in placed)
             terms.append(f"{coefficient}{factors}")
-        self.comments.append(f"{what} of {' + '.join(terms)}")
+            measured |= dict.fromkeys(wire for _, wire in placed)
+        return Output(what, tuple(measured), words=" + ".join(terms))
 
     def _coefficients(self, equation: Any, count: int) -> Sequence[str]:
         value = self.reader.values.of(equation.invars[1])
@@ -87,10 +98,11 @@ class Results:
             raise NotSayableError(f"{reason}, which no shot gives")
 
     def _require_untouched(self) -> None:
-        for line in self.reader.lines[self._end :] if self._bases else ():
-            for inside in _QUBITS.findall(line.text):
-                if not inside.isdigit() or int(inside) in self._bases:
-                    reason = f"reads wire {inside} in two bases, which no shot gives"
+        for statement in walk(self.reader.statements[self._end :]) if self._bases else ():
+            for wire in wires_of(statement):
+                if not isinstance(wire, np.generic) or int(wire) in self._bases:
+                    label = wire if isinstance(wire, np.generic) else wire.text
+                    reason = f"reads wire {label} in two bases, which no shot gives"
                     raise NotSayableError(reason)
 
     def write(self) -> None:
@@ -98,20 +110,28 @@ class Results:
         if not self._bases:
             return
         reader = self.reader
-        if any("measure " in line.text for line in reader.lines[self._end :]):
-            raise NotInOpenqasmError(
+        after = walk(reader.statements[self._end :])
+        if any(isinstance(statement, Measure) for statement in after):
+            raise reader.language.refusal(
                 construct="measure", reason="comes after results that are of an earlier state",
                 hint="leave out what is read before it: a qml.Snapshot, perhaps",
             )  # fmt: skip
-        del reader.lines[self._end :]
+        del reader.statements[self._end :]
         for wire, letter in sorted(self._bases.items()):
             forth, _ = into_z(letter, [wire])
             for name, places in forth:
                 reader.gate(steps_of(name, 1), [np.int64(place) for place in places], ())
         for wire in sorted(self._bases):
-            reader.line(f"c[{wire}] = measure q[{wire}];")
+            reader.write(Read(wire))
 
-    @property
-    def bits(self) -> Mapping[int, str]:
-        """The wires that are measured, each in a basis."""
-        return self._bases
+    def outputs(self, variables: Sequence[Any], values: Sequence[Value]) -> Mapping[int, Output]:
+        """What a circuit gives, by place, then what has been measured for a computed result."""
+        found = dict[int, Output]()
+        for place, (variable, value) in enumerate(zip(variables, values, strict=True)):
+            if not isinstance(variable, Literal) and variable in self._outputs:
+                found[place] = self._outputs[variable]
+            elif isinstance(value, Elements):
+                found[place] = Output("value", values=scalars_of(value))
+        direct = list(found.values())
+        others = [each for each in self._outputs.values() if each not in direct]
+        return found | dict(enumerate(others, len(variables)))

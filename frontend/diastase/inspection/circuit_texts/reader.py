@@ -1,37 +1,45 @@
-"""From the equations of a circuit's body to statements of OpenQASM.
+"""From the equations of a circuit's body to statements.
 
-In: equations on one register, and `Values` for what they take. Out: lines, with their indentation.
-A loop is a `for` or `while`, a choice an `if`; what they carry or give beside the register is a
-variable, as far as anything needs it.
+In: equations on one register, and `Values` for what they take. Out: statements. A loop is a `For`
+or `While`, a choice an `If`; what they carry or give beside the register is a variable, as far as
+anything needs it. For a language that `repeats` nothing that is known, loops are their turns.
 
 The trap: a loop's body is read again where what it carries turns out to have no expression.
 """
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from jax.extend.core import ClosedJaxpr
 
-from diastase.inspection.openqasm.errors import NotInOpenqasmError
-from diastase.inspection.openqasm.expressions import (
-    ATOM,
+from diastase.inspection.circuit_texts.errors import NotInOpenqasmError, NotInQirError
+from diastase.inspection.circuit_texts.expressions import (
     SUM,
     Choice,
     Expression,
     NotSayableError,
     Scalar,
+    compared,
     expressed,
     first_condition,
     given,
-    minus,
+    infix,
     names_in,
-    negated,
+    scaled,
 )
-from diastase.inspection.openqasm.gates import Step
-from diastase.inspection.openqasm.lines import Line
-from diastase.inspection.openqasm.values import (
+from diastase.inspection.circuit_texts.gates import Step
+from diastase.inspection.circuit_texts.statements import (
+    Assign,
+    For,
+    Gate,
+    Statement,
+    While,
+    choice,
+)
+from diastase.inspection.circuit_texts.values import (
     Elements,
     Unsayable,
     Value,
@@ -49,27 +57,39 @@ from diastase_mlir import at, span_of
 MOST_VARIABLES = 64
 """For what a loop carries, or branches give."""
 
+MOST_TURNS = 10_000
+"""Of all loops whose turns are written one after the other."""
+
 _INDICES = "ijkl"
 _REGISTER = np.zeros(0)
 """Stands for the register, of which there is one at any time."""
-_KINDS = {"f": "float[64]", "i": "int", "u": "int", "b": "bool"}
-_SHORT = {
-    ("x", 1): "cx", ("y", 1): "cy", ("z", 1): "cz", ("h", 1): "ch", ("rx", 1): "crx",
-    ("ry", 1): "cry", ("rz", 1): "crz", ("p", 1): "cp", ("x", 2): "ccx", ("swap", 1): "cswap",
-}  # fmt: skip
-"""Controlled gates that have a name, by the gate and how many controls it has."""
+_KINDS = "fiub"
+
+
+@dataclass(frozen=True)
+class Language:
+    """What the reader must know of the language that is written."""
+
+    name: str
+    refusal: type[NotInOpenqasmError] | type[NotInQirError]
+    hint: str
+    """What to do about numbers that have no expression."""
+    repeats: bool = True
+    """Whether it has loops over ranges, and wires with computed numbers."""
 
 
 class Reader:
     """Reads one circuit."""
 
     def __init__(
-        self, values: Values, taken: set[str], operations: Mapping[str, "Operation"]
-    ) -> None:
+        self, language: Language, values: Values, taken: set[str],
+        operations: Mapping[str, "Operation"],
+    ) -> None:  # fmt: skip
+        self.language = language
         self.values = values
         self._taken = taken
         self._operations = operations
-        self.lines = list[Line]()
+        self.statements = list[Statement]()
         self.size = 0
         """Of the register."""
         self.outcomes = 0
@@ -77,6 +97,9 @@ class Reader:
         """What reads measurements at the end of the circuit."""
         self._depth = 0
         self._variables = 0
+        self._turns = 0
+        self._equation: Any = None
+        """What is read now."""
 
     # --- regions ----------------------------------------------------------------------------------
 
@@ -85,11 +108,12 @@ class Reader:
         self.values.enter(closed, operands)
         for equation in closed.jaxpr.eqns:
             with at(span_of(equation.source_info)):
-                self._equation(equation)
+                self._read(equation)
         return [self.values.of(atom) for atom in closed.jaxpr.outvars]
 
-    def _equation(self, equation: Any) -> None:
+    def _read(self, equation: Any) -> None:
         name = equation.primitive.name
+        outer, self._equation = self._equation, equation
         try:
             if name in _CONTROL_FLOW:
                 operands = [self.values.of(atom) for atom in equation.invars]
@@ -106,13 +130,15 @@ class Reader:
             else:
                 self.values.read(equation)
         except NotSayableError as error:
-            raise refusal(equation, error.reason) from error
+            raise refusal(self.language, equation, error.reason) from error
+        finally:
+            self._equation = outer
 
     # --- statements -------------------------------------------------------------------------------
 
-    def line(self, text: str, assigns: str = "") -> None:
-        """Write a line."""
-        self.lines.append(Line(text, self._depth, assigns))
+    def write(self, statement: Statement) -> None:
+        """Write a statement."""
+        self.statements.append(replace(statement, origin=self._equation))
 
     def gate(
         self,
@@ -126,7 +152,7 @@ class Reader:
         condition = first_condition([*wires, *angles, *controls])
         if condition is not None:
 
-            def where(holds: bool) -> list[Line]:
+            def where(holds: bool) -> list[Statement]:
                 some, numbers, others = (
                     [given(each, condition, holds) for each in part]
                     for part in (wires, angles, controls)
@@ -137,19 +163,43 @@ class Reader:
 
             self._if(condition, where(True), where(False))
             return
+        self.check([*wires, *controls])
+        computed = next((w for w in (*wires, *controls) if isinstance(w, Expression)), None)
+        if computed is not None and not self.language.repeats:
+            self._on_each_wire(computed, steps, wires, angles, controls, control_values)
+            return
         for step in steps:
-            numbers = [angle_text(angle, angles) for angle in step.angles]
+            numbers = tuple(angle_of(angle, angles) for angle in step.angles)
             own = [wires[wire] for wire in step.wires]
-            self._step(step.name, numbers, [*controls, *own], [*control_values, *step.controls])
+            decisive = (*control_values, *step.controls)
+            self.write(Gate(step.name, numbers, (*controls, *own), decisive))
 
-    def _step(
-        self, name: str, angles: Sequence[str], wires: Sequence[Any], controls: Sequence[bool]
-    ) -> None:
-        short = _SHORT.get((name, len(controls))) if all(controls) else None
-        modifiers = "".join("ctrl @ " if value else "negctrl @ " for value in controls)
-        written = short or f"{modifiers}{name}"
-        arguments = f"({', '.join(angles)})" if angles else ""
-        self.line(f"{written}{arguments} {', '.join(map(qubit, wires))};")
+    def check(self, wires: Sequence[Any]) -> None:
+        """Refuse wires that the register does not have, or that are named twice."""
+        known = [int(wire) for wire in wires if isinstance(wire, np.generic)]
+        for wire in known:
+            if not 0 <= wire < self.size:
+                raise NotSayableError(f"is on wire {wire} of a device with {self.size} wires")
+            if known.count(wire) > 1:
+                raise NotSayableError(f"is on wire {wire} twice")
+
+    def _on_each_wire(
+        self, computed: Expression, steps: Sequence[Step], wires: Sequence[Any],
+        angles: Sequence[Any], controls: Sequence[Any], control_values: Sequence[bool],
+    ) -> None:  # fmt: skip
+        """Apply a gate where a wire's number is one of those that it can be."""
+        taken = {int(wire) for wire in (*wires, *controls) if isinstance(wire, np.generic)}
+        for number in set(range(self.size)) - taken:
+            wire = np.int64(number)
+            some, others = (
+                [wire if each == computed else each for each in part] for part in (wires, controls)
+            )
+            condition = expressed(compared("==")("b", computed, expressed(wire)))
+
+            def on_this(some: Any = some, others: Any = others) -> None:
+                self.gate(steps, some, angles, others, control_values)
+
+            self._if(condition, self._captured(on_this), ())
 
     def wires(self, equation: Any, wires: Sequence[int | None]) -> list[Scalar]:
         """The wires of an equation; traced ones are its last operands."""
@@ -184,13 +234,9 @@ class Reader:
     def _declare(self, variables: Value, value: Value | None = None) -> None:
         """Declare variables, with values if there are some."""
         for place, variable in enumerate(scalars_of(variables)):
-            kind, scalar = _KINDS[variable.kind], None
-            if value is not None:
-                scalar = scalars_of(value)[place]
-            if scalar is None or isinstance(scalar, Choice):
-                self.line(f"{kind} {variable.text};", variable.text)
-            else:
-                self.line(f"{kind} {variable.text} = {expressed(scalar).text};", variable.text)
+            scalar: Scalar | None = None if value is None else scalars_of(value)[place]
+            one = None if scalar is None or isinstance(scalar, Choice) else expressed(scalar)
+            self.write(Assign(variable, one, True))
             if isinstance(scalar, Choice):
                 self._assign(variable, scalar)
 
@@ -203,8 +249,8 @@ class Reader:
             cases = scalar.if_true, scalar.if_false
             blocks = [self._captured(lambda c=case: self._assign(variable, c)) for case in cases]
             self._if(scalar.condition, *blocks)
-        elif (text := expressed(scalar).text) != variable.text:
-            self.line(f"{variable.text} = {text};", variable.text)
+        elif (value := expressed(scalar)).text != variable.text:
+            self.write(Assign(variable, value))
 
     # --- loops ------------------------------------------------------------------------------------
 
@@ -213,18 +259,50 @@ class Reader:
         parts = LoopOperands.read(operands, equation.params)
         bounds = [scalar_of(bound) for bound in parts.bounds]
         backwards = equation.params["apply_reverse_transform"]
+        if not self.language.repeats:
+            return self._turns_of(equation, parts, bounds)
         found = _range(bounds, backwards)
         if found is None:
             return list(parts.carry)
-        text, is_natural = found
+        first, stride, last, is_natural = found
         index = Expression(self._index(), kind="i", is_natural=is_natural)
         body: ClosedJaxpr = equation.params["body_jaxpr"]
-        first = [*parts.constants, scalar_value(index, np.dtype(np.int64))]
+        given_values = [*parts.constants, scalar_value(index, np.dtype(np.int64))]
 
-        def head() -> str:
-            return f"for int {index.text} in [{text}]"
+        def turn(carry: Sequence[Value]) -> list[Value]:
+            return self.region(body, [*given_values, *carry])
 
-        return self._loop(head, lambda carry: self.region(body, [*first, *carry]), body, parts)
+        def loop(body: Sequence[Statement]) -> Statement:
+            return For(index, first, stride, last, tuple(body))
+
+        return self._loop(loop, turn, body, parts)
+
+    def _turns_of(
+        self, equation: Any, parts: LoopOperands, bounds: Sequence[Scalar]
+    ) -> list[Value]:
+        """The turns of a loop over a range, one after the other."""
+        condition = first_condition(bounds)
+        if condition is not None:
+            cases = [
+                [given(bound, condition, holds) for bound in bounds] for holds in (False, True)
+            ]
+            runs = [lambda case=case: self._turns_of(equation, parts, case) for case in cases]
+            which = Choice(condition, np.int64(0), np.int64(1))
+            return self._one_of(which, runs, equation.outvars)
+        if not all(isinstance(bound, np.generic) for bound in bounds):
+            raise NotSayableError("has bounds that another loop changes")
+        lower, upper, step = (int(bound) for bound in bounds if isinstance(bound, np.generic))
+        turns = range(lower, upper, step) if step else range(0)
+        body, carry = equation.params["body_jaxpr"], list(parts.carry)
+        for index in turns[::-1] if equation.params["apply_reverse_transform"] else turns:
+            self._count_turn()
+            carry = self.region(body, [*parts.constants, np.asarray(index), *carry])
+        return carry
+
+    def _count_turn(self) -> None:
+        self._turns += 1
+        if self._turns > MOST_TURNS:
+            raise NotSayableError(f"has more than {MOST_TURNS} turns, which are written each")
 
     def _index(self) -> str:
         names = [*_INDICES, *(f"i{number}" for number in range(100))]
@@ -239,19 +317,39 @@ class Reader:
             raise NotSayableError("measures in its condition")
         carried = list[Value]()
 
-        def head() -> str:
-            (goes_on,) = self.region(condition, [*parts.tested, *carried])
-            return f"while ({expressed(scalar_of(goes_on)).text})"
+        def goes_on(carry: Sequence[Value]) -> Scalar:
+            (found,) = self.region(condition, [*parts.tested, *carry])
+            return scalar_of(found)
 
         def turn(carry: Sequence[Value]) -> list[Value]:
             carried[:] = carry
             return self.region(body, [*parts.constants, *carry])
 
-        return self._loop(head, turn, body, parts)
+        def loop(body: Sequence[Statement]) -> Statement:
+            return While(expressed(goes_on(carried)), tuple(body))
+
+        if not self.language.repeats:
+            before = self._state()
+            carry: list[Value] = list(parts.carry)
+            while isinstance(found := goes_on(carry), np.generic):
+                if not found:
+                    return carry
+                self._count_turn()
+                carry = turn(carry)
+            self._return_to(before)
+        return self._loop(loop, turn, body, parts)
+
+    def _state(self) -> tuple[int, int, int]:
+        return len(self.statements), self.outcomes, self._variables
+
+    def _return_to(self, state: tuple[int, int, int]) -> None:
+        """Forget what has been written since then."""
+        length, self.outcomes, self._variables = state
+        del self.statements[length:]
 
     def _loop(
         self,
-        head: Callable[[], str],
+        loop: Callable[[Sequence[Statement]], Statement],
         turn: Callable[[Sequence[Value]], list[Value]],
         body: ClosedJaxpr,
         parts: LoopOperands,
@@ -265,27 +363,26 @@ class Reader:
             if inside is not outside and not is_register(inside)
         ]
         carry = list(parts.carry)
-        before = len(self.lines), self.outcomes, self._variables
+        before = self._state()
         while True:
             variables = self._carried(carry, changed, body)
             inside = [variables[p] if p in variables else carry[p] for p in range(len(carry))]
-            lines, results = self._turn(turn, inside, variables)
+            block, results = self._turn(turn, inside, variables)
             lost = [place for place in variables if isinstance(results[place], Unsayable)]
             if not lost:
-                self.lines += [Line(f"{head()} {{", self._depth), *lines, Line("}", self._depth)]
+                self.write(loop(block))
                 return inside
             for place in lost:
                 carry[place] = results[place]
-            del self.lines[before[0] :]
-            _, self.outcomes, self._variables = before
+            self._return_to(before)
 
     def _turn(
         self,
         turn: Callable[[Sequence[Value]], list[Value]],
         inside: Sequence[Value],
         variables: Mapping[int, Value],
-    ) -> tuple[list[Line], list[Value]]:
-        """The lines of a loop's body, and what it gives to the next turn."""
+    ) -> tuple[list[Statement], list[Value]]:
+        """The statements of a loop's body, and what it gives to the next turn."""
         results = list[Value]()
 
         def write() -> None:
@@ -339,21 +436,26 @@ class Reader:
         branches = params["branches" if "branches" in params else "branch_jaxprs"]
         if isinstance(index, np.generic):
             return self.region(branches[int(index)], given_values)
-        start, before = len(self.lines), self.outcomes
+        runs = [lambda body=body: self.region(body, given_values) for body in branches]
+        return self._one_of(index, runs, equation.outvars)
+
+    def _one_of(self, index: Scalar, runs: Sequence["Run"], outvars: Sequence[Any]) -> list[Value]:
+        """What one of several blocks does and gives; the index that picks it is not known."""
+        start, before = len(self.statements), self.outcomes
         results = dict[int, list[Value]]()
-        self._branches(index, branches, given_values, results)
-        results_of = [results.get(n, results[min(results)]) for n in range(len(branches))]
+        self._branches(index, runs, results)
+        results_of = [results.get(n, results[min(results)]) for n in range(len(runs))]
         variables = dict[int, Value]()
         found = list[Value]()
-        for place, variable in enumerate(equation.outvars):
+        for place, variable in enumerate(outvars):
             values = [result[place] for result in results_of]
             found.append(self._given_by(place, variable, index, values, variables))
         if variables:
-            del self.lines[start:]
+            del self.statements[start:]
             self.outcomes = before
             for made in variables.values():
                 self._declare(made)
-            self._branches(index, branches, given_values, {}, variables)
+            self._branches(index, runs, {}, variables)
         return found
 
     def _given_by(
@@ -377,79 +479,68 @@ class Reader:
         return made
 
     def _branches(
-        self, index: Scalar, branches: Sequence[ClosedJaxpr], operands: Sequence[Value],
-        results: dict[int, list[Value]], variables: Mapping[int, Value] | None = None,
+        self, index: Scalar, runs: Sequence["Run"], results: dict[int, list[Value]],
+        variables: Mapping[int, Value] | None = None,
     ) -> None:  # fmt: skip
-        def within(inner: Scalar) -> list[Line]:
-            return self._captured(
-                lambda: self._branches(inner, branches, operands, results, variables)
-            )
+        def within(inner: Scalar) -> list[Statement]:
+            return self._captured(lambda: self._branches(inner, runs, results, variables))
 
         if isinstance(index, Choice):
             self._if(index.condition, within(index.if_true), within(index.if_false))
         elif isinstance(index, Expression):
-            last = len(branches) - 1
-            for number in range(last):
-                head = "else if" if number else "if"
-                self.lines.append(Line(f"{head} ({index.within(SUM)} == {number}) {{", self._depth))
-                self.lines += [*within(np.int64(number)), Line("}", self._depth)]
-            self.lines += [Line("else {", self._depth), *within(np.int64(last))]
-            self.line("}")
+            *first, last = range(len(runs))
+            blocks = [within(np.int64(number)) for number in (*first, last)]
+            other = blocks[-1]
+            for number in reversed(first):
+                condition = expressed(compared("==")("b", index, expressed(np.int64(number))))
+                other = self._captured(
+                    lambda c=condition, b=blocks[number], o=other: self._if(c, b, o)
+                )
+            self.statements += other
         else:
-            found = self.region(branches[int(index)], operands)
+            found = runs[int(index)]()
             results[int(index)] = found
             for place, variable in (variables or {}).items():
                 self._assign_all(variable, found[place])
 
-    def _captured(self, write: Callable[[], None]) -> list[Line]:
-        """The lines of a block, which are not written yet."""
-        outer, self.lines = self.lines, []
+    def _captured(self, write: Callable[[], None]) -> list[Statement]:
+        """The statements of a block, which are not written yet."""
+        outer, self.statements = self.statements, []
         self._depth += 1
         try:
             write()
-            return self.lines
+            return self.statements
         finally:
             self._depth -= 1
-            self.lines = outer
+            self.statements = outer
 
-    def _if(self, condition: Expression, then: Sequence[Line], other: Sequence[Line]) -> None:
+    def _if(
+        self, condition: Expression, then: Sequence[Statement], other: Sequence[Statement]
+    ) -> None:
         """Write a choice; of an empty block the other one is written alone."""
-        if not then:
-            condition, then, other = negated(condition), other, ()
-        if then:
-            self.lines += [Line(f"if ({condition.text}) {{", self._depth), *then]
-            self.line("}")
-        if other:
-            self.lines += [Line("else {", self._depth), *other]
-            self.line("}")
+        made = choice(condition, then, other)
+        if made is not None:
+            self.write(made)
 
 
 _DTYPES = {"f": np.dtype(np.float64), "i": np.dtype(np.int64), "b": np.dtype(np.bool_)}
 
 
-def qubit(wire: Scalar) -> str:
-    """A wire as an element of the register."""
-    return f"q[{expressed(wire).text}]"
-
-
-def angle_text(angle: Any, parameters: Sequence[Scalar]) -> str:
+def angle_of(angle: Any, parameters: Sequence[Scalar]) -> Expression:
     """A parameter of a step, for those of its gate."""
     if not isinstance(angle, tuple):
-        return expressed(np.float64(angle)).text
+        return expressed(np.float64(angle))
     factor, place = angle
     parameter = parameters[place]
     if isinstance(parameter, np.generic):
-        return expressed(np.float64(factor * float(parameter))).text
-    found = expressed(parameter)
-    if factor == 1:
-        return found.text
-    if factor == -1:
-        return minus("f", found).text
-    return f"{factor!r} * {found.within(ATOM)}"
+        return expressed(np.float64(factor * float(parameter)))
+    return scaled(factor, expressed(parameter))
 
 
-def _range(bounds: Sequence[Scalar], backwards: bool) -> tuple[str, bool] | None:
-    """The text of a range, its end included; whether all is natural; None where it is empty."""
+def _range(
+    bounds: Sequence[Scalar], backwards: bool
+) -> tuple[Expression, int, Expression, bool] | None:
+    """First, stride, last; whether no number is negative. None where the range is empty."""
     lower, upper, step = bounds
     if not isinstance(step, np.generic):
         raise NotSayableError("has a step that is computed")
@@ -458,26 +549,26 @@ def _range(bounds: Sequence[Scalar], backwards: bool) -> tuple[str, bool] | None
         if not turns:
             return None
         turns = turns[::-1] if backwards else turns
-        middle = "" if turns.step == 1 else f"{turns.step}:"
-        return f"{turns[0]}:{middle}{turns[-1]}", min(turns) >= 0
+        first, last = expressed(np.int64(turns[0])), expressed(np.int64(turns[-1]))
+        return first, turns.step, last, min(turns) >= 0
     if step == 0:
         return None
     if backwards and abs(int(step)) != 1:
         raise NotSayableError("goes backwards over a computed range in steps")
     low, high = expressed(lower), expressed(upper)
     sign = 1 if int(step) > 0 else -1
-    last = f"{high.within(SUM)} {'-' if sign > 0 else '+'} 1"
-    ends = (last, low.text) if backwards else (low.text, last)
-    stride = -int(step) if backwards else int(step)
-    middle = "" if stride == 1 else f"{stride}:"
+    last = infix("-" if sign > 0 else "+", SUM)("i", high, expressed(np.int64(1)))
+    first, last = (last, low) if backwards else (low, last)
     natural = low.is_natural if sign > 0 else high.is_natural
-    return f"{ends[0]}:{middle}{ends[1]}", natural
+    return first, -int(step) if backwards else int(step), last, natural
 
 
-def refusal(equation: Any, reason: str) -> NotInOpenqasmError:
-    """The error about an equation."""
-    hint = _HINTS.get(equation.primitive.name, _HINT)
-    return NotInOpenqasmError(construct=construct_of(equation), reason=reason, hint=hint)
+def refusal(
+    language: Language, equation: Any, reason: str, hint: str = ""
+) -> NotInOpenqasmError | NotInQirError:
+    """The error about an equation; a hint, if there is none for its primitive."""
+    hint = _HINTS.get(equation.primitive.name) or hint or language.hint
+    return language.refusal(construct=construct_of(equation), reason=reason, hint=hint)
 
 
 def construct_of(equation: Any) -> str:
@@ -491,18 +582,24 @@ _CONSTRUCTS = {
     "switch": "the branch", "unitary": "QubitUnitary", "while_loop": "the while loop",
     "global_phase": "GlobalPhase", "expval_pauli": "expval", "var_pauli": "var",
     "sample": "a measurement with shots", "record": "a derivative", "kraus": "a channel",
-    "pauli_channel": "a channel",
+    "pauli_channel": "a channel", "superoperator": "a channel",
 }  # fmt: skip
-_HINT = "compute such numbers before, and give them as arguments; or make them static arguments"
 _SHOTS = "return measurements that the same shots give, and the others by a QNode of their own"
 _HINTS = {
+    **dict.fromkeys(
+        ("kraus", "pauli_channel", "superoperator"),
+        "leave it out: devices have noise of their own",
+    ),
     **dict.fromkeys(("expval_pauli", "var_pauli", "probs", "sample"), _SHOTS),
     "unitary": "apply it as gates: qml.ops.two_qubit_decomposition, qml.ctrl_decomp_zyz, …",
     "prepare": "prepare the state by gates: qml.MottonenStatePreparation",
     "allocate_qubits": "give the device a number of wires that is known",
-    "measure": "leave out postselect: OpenQASM has none",
+    "measure": "leave out postselect: there is no statement for it",
 }
 
+
+Run = Callable[[], list[Value]]
+"""Reads a block; what it gives."""
 
 Operation = Callable[[Reader, Any], None]
 """Writes the statements of an equation."""

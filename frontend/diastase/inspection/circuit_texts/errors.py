@@ -1,4 +1,4 @@
-"""Errors of programs that OpenQASM cannot say."""
+"""Errors of programs that OpenQASM or QIR cannot say."""
 
 from typing import ClassVar
 
@@ -22,8 +22,25 @@ class NotInOpenqasmError(DiastaseError, NotImplementedError):
     hint: str
 
 
+class NotInQirError(DiastaseError, NotImplementedError):
+    """`f.qir` of a circuit that does something for which QIR's profiles have no instruction.
+
+        qjit(circuit).trace(0.3).qir     # the entry point of QIR takes no arguments
+
+    Give the arguments that the circuit depends on their values: `qjit(lambda: circuit(0.3)).qir`,
+    or make them static.
+    """
+
+    title: ClassVar[str] = "Not in QIR"
+    message: ClassVar[str] = "{construct} {reason}"
+    help: ClassVar[str] = "{hint}"
+    construct: str
+    reason: str
+    hint: str
+
+
 class NoOneCircuitError(DiastaseError, ValueError):
-    """`f.qasm` of a function that calls no QNode, or several, or that is a derivative of one.
+    """`f.qasm`, `f.qir` of a function that calls no QNode, or several, or is a derivative of one.
 
         qjit(lambda x: circuit(x) + circuit(2 * x)).qasm
 
@@ -31,7 +48,7 @@ class NoOneCircuitError(DiastaseError, ValueError):
     """
 
     title: ClassVar[str] = "No one circuit"
-    message: ClassVar[str] = "OpenQASM is of one circuit, and {function} runs {what}"
+    message: ClassVar[str] = "a text is of one circuit, and {function} runs {what}"
     help: ClassVar[str] = "compile the QNode by itself: qjit(circuit)"
     function: str
     what: str

@@ -1,6 +1,7 @@
-"""Scalars that are known only when a program runs, as expressions of OpenQASM.
+"""Scalars that are known only when a program runs, as expressions.
 
-An `Expression` is text with what is known of it; a `Choice` is one of two scalars, decided by a
+An `Expression` is the text of OpenQASM, what is known of it, and the operator and operands that it
+is made of, of which QIR makes instructions; a `Choice` is one of two scalars, decided by a
 condition, for as long as it can be kept apart: a gate by a choice of angles is a choice of gates.
 A scalar that is known is a numpy scalar, so all functions here take all three.
 
@@ -10,7 +11,7 @@ bits; PennyLane's reader gives `&&` and `!` of outcomes another meaning, without
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,11 @@ class Expression:
     """Whether it depends on a measurement."""
     opposite: "Expression | None" = None
     """What it is the negation of."""
+    operator: str = ""
+    """What it is the result of; nothing for names and numbers."""
+    operands: "tuple[Expression, ...]" = ()
+    value: np.generic | None = None
+    """Of a number."""
 
     def within(self, weakness: int) -> str:
         """The text as an operand that must not bind more weakly than this."""
@@ -69,8 +75,17 @@ def number(value: Any) -> str:
     if value.dtype.kind in "iu":
         return str(int(value))
     if value.dtype.kind != "f" or not np.isfinite(value):
-        raise NotSayableError(f"needs the number {value}, for which OpenQASM has no literal")
+        raise NotSayableError(f"needs the number {value}, for which there is no literal")
     return repr(float(value))
+
+
+def kind_of(scalar: Scalar) -> str:
+    """The kind of number that a scalar is: f, i, b."""
+    if isinstance(scalar, Choice):
+        return kind_of(scalar.if_true)
+    if isinstance(scalar, Expression):
+        return scalar.kind
+    return "i" if scalar.dtype.kind in "iu" else scalar.dtype.kind
 
 
 def names_in(scalar: Scalar) -> set[str]:
@@ -93,7 +108,8 @@ def expressed(scalar: Scalar) -> Expression:
     text = number(scalar)
     kind = "i" if scalar.dtype.kind in "iu" else scalar.dtype.kind
     is_negative = text.startswith("-")
-    return Expression(text, SIGN if is_negative else ATOM, kind, not is_negative)
+    weakness = SIGN if is_negative else ATOM
+    return Expression(text, weakness, kind, not is_negative, value=scalar)
 
 
 def _expressed_choice(choice: Choice) -> Expression:
@@ -106,20 +122,33 @@ def _expressed_choice(choice: Choice) -> Expression:
     if {low.weakness, high.weakness} - {ATOM, SIGN}:
         raise NotSayableError("needs a choice between computed numbers, which are no expression")
     picked = f"int({which.text})"
-    if (low.text, high.text) == ("0", "1"):
-        return Expression(picked, ATOM, "i", True, which.is_outcome)
+    weakness, kind, natural = SUM, high.kind, low.is_natural and high.is_natural
     text = f"(1 - {picked}) * {low.within(ATOM)} + {picked} * {high.within(ATOM)}"
-    natural = low.is_natural and high.is_natural
-    return Expression(text, SUM, high.kind, natural, which.is_outcome)
+    if (low.text, high.text) == ("0", "1"):
+        text, weakness, kind, natural = picked, ATOM, "i", True
+    parts = (which, low, high)
+    return _made("choice", parts, text, weakness, kind, natural, is_outcome=which.is_outcome)
+
+
+def _made(
+    operator: str, operands: "tuple[Expression, ...]", text: str, weakness: int, kind: str,
+    is_natural: bool = False, *, is_outcome: bool | None = None,
+) -> Expression:  # fmt: skip
+    """What an operator gives, which depends on outcomes if an operand does."""
+    if is_outcome is None:
+        is_outcome = any(operand.is_outcome for operand in operands)
+    return Expression(
+        text, weakness, kind, is_natural, is_outcome, operator=operator, operands=operands
+    )
 
 
 def negated(condition: Expression) -> Expression:
     """Whether a condition does not hold."""
     if condition.opposite is not None:
         return condition.opposite
-    if condition.is_outcome:
-        return Expression(f"{condition.within(ATOM)} == 0", REST, "b", True, True, condition)
-    return Expression(f"!{condition.within(ATOM)}", SIGN, "b", True, False, condition)
+    inside = condition.within(ATOM)
+    text, weakness = (f"{inside} == 0", REST) if condition.is_outcome else (f"!{inside}", SIGN)
+    return replace(_made("not", (condition,), text, weakness, "b", True), opposite=condition)
 
 
 def _joined(operator: str, one: Expression, other: Expression) -> Expression:
@@ -134,7 +163,7 @@ def _joined(operator: str, one: Expression, other: Expression) -> Expression:
     is_outcome = one.is_outcome or other.is_outcome
     written = operator if is_outcome else operator * 2
     text = f"{one.within(ATOM)} {written} {other.within(ATOM)}"
-    return Expression(text, REST, "b", True, is_outcome)
+    return _made(operator, (one, other), text, REST, "b", True)
 
 
 def chosen(condition: Scalar, if_false: Scalar, if_true: Scalar) -> Scalar:
@@ -193,7 +222,7 @@ def infix(symbol: str, weakness: int) -> Callable[..., Expression]:
         right = other.within(weakness if symbol == "+" else weakness - 1)
         text = f"{one.within(weakness)} {symbol} {right}"
         natural = one.is_natural and other.is_natural and symbol in "+*%"
-        return Expression(text, weakness, kind, natural, one.is_outcome or other.is_outcome)
+        return _made(symbol, (one, other), text, weakness, kind, natural)
 
     return rule
 
@@ -201,9 +230,9 @@ def infix(symbol: str, weakness: int) -> Callable[..., Expression]:
 def divided(kind: str, one: Expression, other: Expression) -> Expression:
     """Of two numbers that are integers here, the first is cast: `/` would round."""
     if kind != "f":
-        raise NotSayableError("divides integers, which OpenQASM's readers round differently")
+        raise NotSayableError("divides integers, which readers round differently")
     if one.kind == other.kind == "i":
-        one = Expression(f"float[64]({one.text})", ATOM, "f", one.is_natural, one.is_outcome)
+        one = _made("float", (one,), f"float[64]({one.text})", ATOM, "f", one.is_natural)
     return infix("/", PRODUCT)("f", one, other)
 
 
@@ -221,7 +250,7 @@ def compared(symbol: str) -> Callable[..., Expression | np.bool_]:
         if one.is_natural and one.kind == "i" and other.text == "0" and symbol in ("<", ">="):
             return np.bool_(symbol == ">=")
         text = f"{one.within(SUM)} {symbol} {other.within(SUM)}"
-        return Expression(text, REST, "b", True, one.is_outcome or other.is_outcome)
+        return _made(symbol, (one, other), text, REST, "b", True)
 
     return rule
 
@@ -237,7 +266,7 @@ def logical(symbol: str) -> Callable[..., Expression]:
         is_outcome = one.is_outcome or other.is_outcome
         written = "^" if is_outcome else "!="
         text = f"{one.within(ATOM)} {written} {other.within(ATOM)}"
-        return Expression(text, REST, "b", True, is_outcome)
+        return _made("^", (one, other), text, REST, "b", True)
 
     return rule
 
@@ -251,15 +280,28 @@ def inverted(kind: str, one: Expression) -> Expression:
 
 def minus(kind: str, one: Expression) -> Expression:
     """The opposite."""
-    return Expression(f"-{one.within(ATOM)}", SIGN, kind, False, one.is_outcome)
+    return _made("-", (one,), f"-{one.within(ATOM)}", SIGN, kind)
+
+
+def power(kind: str, base: Expression, exponent: int) -> Expression:
+    """A natural power of a number."""
+    text, operands = f"{base.within(ATOM)} ** {exponent}", (base, expressed(np.int64(exponent)))
+    return _made("**", operands, text, PRODUCT, kind, exponent % 2 == 0)
+
+
+def scaled(factor: float, one: Expression) -> Expression:
+    """A number times a known factor."""
+    if factor in (1, -1):
+        return one if factor == 1 else minus("f", one)
+    text = f"{factor!r} * {one.within(ATOM)}"
+    return _made("*", (expressed(np.float64(factor)), one), text, PRODUCT, "f")
 
 
 def function(name: str) -> Callable[..., Expression]:
-    """A rule for a function of OpenQASM's."""
+    """A rule for a function."""
 
     def rule(kind: str, *operands: Expression) -> Expression:
         listed = ", ".join(operand.text for operand in operands)
-        is_outcome = any(operand.is_outcome for operand in operands)
-        return Expression(f"{name}({listed})", ATOM, kind, False, is_outcome)
+        return _made(name, operands, f"{name}({listed})", ATOM, kind)
 
     return rule

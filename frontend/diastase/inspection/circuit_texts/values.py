@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Literal
 
-from diastase.inspection.openqasm import expressions
-from diastase.inspection.openqasm.elementwise import ELEMENTWISE
-from diastase.inspection.openqasm.expressions import (
+from diastase.inspection.circuit_texts import expressions
+from diastase.inspection.circuit_texts.elementwise import ELEMENTWISE
+from diastase.inspection.circuit_texts.expressions import (
     SUM,
     Choice,
     Expression,
@@ -158,7 +158,7 @@ def _evaluated(equation: Any, operands: Sequence[Value]) -> Sequence[Value]:
             return [_moved(equation, operands)]
         rule = _RULES.get(name)
         if rule is None:
-            raise NotSayableError(f"depends on {name}, for which OpenQASM has no expression")
+            raise NotSayableError(f"depends on {name}, for which there is no expression")
         return [rule(equation, operands)]
     except NotSayableError as error:
         return [Unsayable(error.reason)] * len(equation.outvars)
