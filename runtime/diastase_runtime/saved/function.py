@@ -36,25 +36,21 @@ from diastase_runtime.saved.errors import (
     MissingPackageError,
     MissingProcessorFeaturesError,
     SavedVersionError,
-    UnservedArgumentsError,
 )
 from diastase_runtime.saved.file import Member, SavedFile, opened
 from diastase_runtime.saved.manifest import (
-    LeafType,
     Manifest,
     SavedProgram,
     Target,
     from_json,
 )
 from diastase_runtime.saved.pytrees import LEAF, Structure, builder, flatten
+from diastase_runtime.saved.serving import NUMBERS, leaf_key, serving, unserved
 from diastase_runtime.static_arguments import Static, split, typed_key
 from diastase_runtime.trusted_files import OWN_FOLDER, temporary_folder
 
 _MOST_PLANS = 2000
 """Of sizes that are open there may be ever new ones."""
-
-_NUMBERS = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
-"""What a number of Python's is, where no type says otherwise."""
 
 
 def load(path: str | PathLike[str]) -> "SavedFunction":
@@ -200,7 +196,7 @@ class SavedFunction:
         self.path, self.manifest, self.target = path, manifest, target
         self.__name__ = manifest.name
         self._programs = [
-            (program, _prepared(program, executable))
+            _prepared(program, executable)
             for program, executable in zip(manifest.programs, executables, strict=True)
         ]
         self._has_static = bool(manifest.static_positions or manifest.static_names)
@@ -214,7 +210,7 @@ class SavedFunction:
             args, kwargs, static = split(args, kwargs, positions, names)
         leaves: list[Any] = []
         structure = flatten((args, kwargs), leaves)
-        key = (structure, typed_key(static), *[_key(leaves, k) for k in range(len(leaves))])
+        key = (structure, typed_key(static), *[leaf_key(leaves, k) for k in range(len(leaves))])
         plan = self._plans.get(key)
         if plan is None:
             plan = self._plan(structure, static, leaves)
@@ -227,14 +223,8 @@ class SavedFunction:
 
     def _plan(self, structure: Structure, static: Static, leaves: Sequence[Any]) -> Any:
         """What serves such a call: a program, or several that hold for some sizes only."""
-        of_static = typed_key(static)
-        fitting: list[tuple[int, int, PreparedCall]] = []
-        for number, (program, prepared) in enumerate(self._programs):
-            if program.in_structure == structure and typed_key(program.static) == of_static:
-                misfits = _misfits(program.arguments, leaves)
-                if misfits is not None:
-                    fitting.append((misfits, number, prepared))
-        calls = [prepared for _, _, prepared in sorted(fitting, key=lambda entry: entry[:2])]
+        numbers = serving(self.manifest.programs, structure, static, leaves)
+        calls = [self._programs[number] for number in numbers]
         return _Guarded(calls) if len(calls) > 1 else next(iter(calls), None)
 
     def _call_in_places(
@@ -255,75 +245,11 @@ class SavedFunction:
             in_places.append(named.pop(name))
         if len(in_places) > len(args) and not static:
             return self(*in_places, **named)
-        raise UnservedArgumentsError(
-            function=self.__name__,
-            given=_given(structure, static, leaves, parameters),
-            programs="\n".join(f"    {program}" for program in self.manifest.programs),
-        )
+        raise unserved(self.manifest, structure, static, leaves)
 
     def __repr__(self) -> str:
         programs = ", ".join(map(str, self.manifest.programs))
         return f"<SavedFunction {self.__name__}{programs}>"
-
-
-def _key(leaves: list[Any], place: int) -> Hashable:
-    """What of a leaf decides which program serves it; what is no array becomes one."""
-    leaf = leaves[place]
-    kind = type(leaf)
-    if kind in _NUMBERS:
-        return kind
-    if kind is not np.ndarray:
-        if isinstance(leaf, np.ndarray) and hasattr(leaf, "mask"):
-            return kind  # which no program takes
-        leaf = leaves[place] = np.asarray(leaf)
-    return leaf.shape, leaf.dtype
-
-
-def _misfits(types: Sequence[LeafType], leaves: Sequence[Any]) -> int | None:
-    """How many of the leaves are weakly typed, or not, other than the program was traced for.
-
-    None where one is of another type, or sizes do not fit each other.
-    """
-    sizes: dict[str, int] = {}
-    misfits = 0
-    for wanted, leaf in zip(types, leaves, strict=True):
-        number = _NUMBERS.get(type(leaf))
-        if number is not None:
-            dtype: Any = numpy_dtype(wanted.dtype)
-            weakly = wanted.weak and dtype.kind == np.dtype(number).kind
-            if wanted.shape or not (weakly or wanted.dtype == number):
-                return None
-        elif leaf.dtype != numpy_dtype(wanted.dtype) or leaf.ndim != len(wanted.shape):
-            return None
-        elif hasattr(leaf, "mask"):
-            return None
-        else:
-            for size, given in zip(wanted.shape, leaf.shape, strict=True):
-                if given != (sizes.setdefault(size, given) if isinstance(size, str) else size):
-                    return None
-        misfits += wanted.weak != (number is not None)
-    return misfits
-
-
-class _Text(str):
-    """Prints as it is, also inside of a pytree."""
-
-    __slots__ = ()
-    __repr__ = str.__str__
-
-
-def _given(
-    structure: Structure, static: Static, leaves: Sequence[Any], parameters: Sequence[str]
-) -> str:
-    """The arguments of a call as types, in their places."""
-    texts = [_Text(type(leaf).__name__) for leaf in leaves]
-    for place, leaf in enumerate(leaves):
-        if type(leaf) is np.ndarray:
-            texts[place] = _Text(LeafType(str(leaf.dtype), leaf.shape))
-    args, kwargs = builder(structure)(texts)
-    words: dict[int | str, str] = dict(enumerate(parameters))
-    named = [*kwargs.items(), *((words.get(place, str(place)), value) for place, value in static)]
-    return ", ".join([*map(repr, args), *(f"{name}={value!r}" for name, value in named)])
 
 
 class _Guarded:
@@ -361,7 +287,7 @@ def _prepared(program: SavedProgram, executable: Executable) -> PreparedCall:
 
 
 def _place(number: int, dtype: Any, frame: Frame, leaf: Any) -> Any:
-    return frame.place(number, leaf if type(leaf) in _NUMBERS else np.asarray(leaf, dtype))
+    return frame.place(number, leaf if type(leaf) in NUMBERS else np.asarray(leaf, dtype))
 
 
 def _take(reader: Any, words: list[int], own: bool, committed: bool) -> Any:
