@@ -12,15 +12,16 @@ for all saved functions of the process, or each would have its own threads.
 The trap: who loads a file runs it.
 """
 
+import io
 import shutil
 import threading
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
@@ -56,29 +57,43 @@ _MOST_PLANS = 2000
 def load(path: str | PathLike[str]) -> "SavedFunction":
     """Load what `save` of a compiled function has written; this runs native code from the file."""
     path = Path(path)
-    manifest, target, members = _read(path)
-    return SavedFunction(path, manifest, target, _executables(target.artifacts, members))
+    with path.open("rb") as stream:
+        return load_from(path, stream)
+
+
+def load_from(path: Path, stream: BinaryIO) -> "SavedFunction":
+    """Load what is in an open file, or in memory; errors name the path."""
+    checksum, manifest, target, members = _read(path, stream)
+    executables = _executables(target.artifacts, members)
+    return SavedFunction(path, checksum, manifest, target, executables)
 
 
 def read_programs(path: Path) -> tuple[Manifest, Sequence[Artifact], dict[str, Member]]:
     """What `load` reads of a file, which it would run: for other ways to run it."""
-    manifest, target, members = _read(path)
+    with path.open("rb") as stream:
+        _, manifest, target, members = _read(path, stream)
     return manifest, target.artifacts, members
 
 
-def _read(path: Path) -> tuple[Manifest, Target, dict[str, Member]]:
-    with path.open("rb") as stream:
-        file = opened(path, stream)
-        manifest = _manifest(file)
-        target = _target(path, manifest)
-        _check_packages(manifest, target)
-        libraries = {
-            str(library)
-            for artifact in target.artifacts
-            for kind in LIBRARY_FIELDS
-            if (library := getattr(artifact, kind)) is not None
-        }
-        return manifest, target, file.members(sorted(libraries))
+def _read(path: Path, stream: BinaryIO) -> tuple[str, Manifest, Target, dict[str, Member]]:
+    file = opened(path, stream)
+    manifest = _manifest(file)
+    target = _target(path, manifest)
+    _check_packages(manifest, target)
+    libraries = {
+        str(library)
+        for artifact in target.artifacts
+        for kind in LIBRARY_FIELDS
+        if (library := getattr(artifact, kind)) is not None
+    }
+    return file.checksum, manifest, target, file.members(sorted(libraries))
+
+
+def read_content(path: Path) -> tuple[bytes, str, Manifest]:
+    """A file as it is, its checksum, and what it says of itself; nothing of it is run."""
+    content = path.read_bytes()
+    file = opened(path, io.BytesIO(content))
+    return content, file.checksum, _manifest(file)
 
 
 def read_manifest(path: Path) -> tuple[Manifest, dict[str, int]]:
@@ -189,11 +204,13 @@ class SavedFunction:
     def __init__(
         self,
         path: Path,
+        checksum: str,
         manifest: Manifest,
         target: Target,
         executables: Sequence[Executable],
     ) -> None:
-        self.path, self.manifest, self.target = path, manifest, target
+        self.path, self.checksum = path, checksum
+        self.manifest, self.target = manifest, target
         self.__name__ = manifest.name
         self._programs = [
             _prepared(program, executable)
@@ -224,8 +241,12 @@ class SavedFunction:
     def _plan(self, structure: Structure, static: Static, leaves: Sequence[Any]) -> Any:
         """What serves such a call: a program, or several that hold for some sizes only."""
         numbers = serving(self.manifest.programs, structure, static, leaves)
-        calls = [self._programs[number] for number in numbers]
-        return _Guarded(calls) if len(calls) > 1 else next(iter(calls), None)
+        calls = self.calls(numbers)
+        return Guarded(calls) if len(calls) > 1 else next(iter(calls), None)
+
+    def calls(self, numbers: Sequence[int]) -> list[PreparedCall]:
+        """The calls of some of its programs, by their numbers in the manifest."""
+        return [self._programs[number] for number in numbers]
 
     def _call_in_places(
         self,
@@ -252,22 +273,30 @@ class SavedFunction:
         return f"<SavedFunction {self.__name__}{programs}>"
 
 
-class _Guarded:
+class Guarded:
     """Programs each of which holds for some sizes only, which it checks itself."""
 
     def __init__(self, calls: Sequence[PreparedCall]) -> None:
         self._calls = tuple(calls)
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
-        """Run the first that holds; a program that does not has done nothing that is seen."""
+        """Run the first that holds."""
+        return self._first(PreparedCall.__call__, leaves)
+
+    def flat_results(self, leaves: Sequence[Any], seed: int) -> list[Any]:
+        """The same with a seed: what it gives, before it is a pytree."""
+        return self._first(PreparedCall.flat_results, leaves, seed)
+
+    def _first(self, run: Callable[..., Any], *arguments: Any) -> Any:
+        """A program that does not hold has done nothing that is seen."""
         *others, last = self._calls
         for call in others:
             try:
-                return call(leaves)
+                return run(call, *arguments)
             except AssumptionError as error:
                 if error.raised_by is not call.executable:
                     raise
-        return last(leaves)
+        return run(last, *arguments)
 
 
 def _prepared(program: SavedProgram, executable: Executable) -> PreparedCall:
