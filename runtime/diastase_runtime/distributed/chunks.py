@@ -9,9 +9,9 @@ docs/cluster.md has measured, rounded up.
 import math
 from itertools import pairwise
 
-TASK = 0.002
+TASK = 0.003
 """Seconds of processors' time that a task costs, on the scheduler and on its worker."""
-SCHEDULER = 0.001
+SCHEDULER = 0.0015
 """Seconds of which are the scheduler's: more tasks than one in that time it cannot give out."""
 _SHORTEST, _LONGEST = 5 * TASK, 10.0
 _WORTHWHILE = 50 * TASK
@@ -21,10 +21,20 @@ _PER_THREAD = 4
 
 def chunk_size(calls: int, seconds: float, threads: int) -> int:
     """Calls in a chunk, where each takes so long."""
-    of_thread = calls * seconds / threads
+    work = calls * max(seconds, 1e-9)
+    of_thread = work / threads
     wanted = min(of_thread, max(of_thread / _PER_THREAD, _WORTHWHILE), _LONGEST)
-    wanted = max(wanted, _SHORTEST, threads * SCHEDULER)
-    return max(1, min(calls, math.ceil(wanted / max(seconds, 1e-9))))
+    wanted = max(wanted, _SHORTEST, work / _most_chunks(work, threads))
+    return max(1, min(calls, math.ceil(calls * wanted / work)))
+
+
+def _most_chunks(work: float, threads: int) -> float:
+    """How many the scheduler gives out in the time in which threads compute them.
+
+    With one for each of some of the threads, that is `work / chunks`; with more than one for each
+    of them all, `work / threads`.
+    """
+    return max(min(threads, math.sqrt(work / SCHEDULER)), work / (threads * SCHEDULER), 1)
 
 
 def bounds(first: int, calls: int, size: int) -> list[tuple[int, int]]:

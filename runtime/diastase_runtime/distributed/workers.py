@@ -17,6 +17,7 @@ from diastase_runtime.distributed.batches import Leaves
 from diastase_runtime.distributed.elements import Part, Work, run_range
 from diastase_runtime.distributed.errors import UnfitWorkerError
 from diastase_runtime.errors import DiastaseError
+from diastase_runtime.memref import keep_freed_memory_always
 from diastase_runtime.saved.function import SavedFunction, load_from
 
 _MOST_FUNCTIONS = 32
@@ -63,6 +64,7 @@ def run_timed(content: bytes, work: Work, columns: Leaves, first: int, count: in
 
 
 def _function(content: bytes, work: Work) -> SavedFunction:
+    keep_freed_memory_always()
     try:
         return loaded(work.name, work.checksum, content)
     except (DiastaseError, OSError) as error:
