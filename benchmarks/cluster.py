@@ -3,8 +3,9 @@
     python benchmarks/cluster.py [--elements 10000] [--rounds 3] [--write]
 
 The sweep is the energy of a hardware-efficient ansatz of 12 qubits. One worker and two take turns;
-the ratio is that of their best rounds. Beside the seconds of the clock there are those of the
-processors, which other work on the machine lengthens less. `--write` makes results/cluster.md.
+the ratio is that of their least disturbed rounds: of each there is the share of the processors'
+time that went to other processes. A round waits for a quiet machine, `--wait 60` seconds at most.
+`--write` makes results/cluster.md.
 """
 
 import argparse
@@ -14,7 +15,6 @@ import subprocess
 import time
 from contextlib import ExitStack
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import distributed
@@ -71,18 +71,38 @@ class Cluster:
 
     def timed(self, function: Any, batch: np.ndarray, **options: Any) -> dict[str, Any]:
         """Map, with its seconds: of the clock, of client and scheduler, of workers."""
+        machine = _busy()
         before, began = self.processors(), time.perf_counter()
         mapped = map_elements(function, batch, client=self.client, futures=True, **options)
         results = mapped.result()
         seconds = time.perf_counter() - began
         here, workers = self.processors() - before
+        others = (_busy() - machine - here - workers) / seconds / (os.cpu_count() or 1)
         return {
             "results": results, "seconds": seconds, "here": here, "workers": workers,
-            "chunks": len(mapped),
+            "chunks": len(mapped), "others": max(0.0, 100 * others),
         }  # fmt: skip
 
 
-def sweep(clusters: list[Cluster], elements: int, rounds: int) -> tuple[list[str], float]:
+def _busy() -> float:
+    """Seconds for which processors of this computer were busy."""
+    times = psutil.cpu_times()
+    return sum(times) - times.idle - times.iowait - times.guest - times.guest_nice
+
+
+def wait_for_quiet(seconds: float) -> None:
+    """Wait until nobody else has used more than a twentieth of the processors for a moment."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        before = _busy()
+        time.sleep(0.5)
+        if _busy() - before < 0.05 * 0.5 * (os.cpu_count() or 1):
+            return
+
+
+def sweep(
+    clusters: list[Cluster], elements: int, rounds: int, wait: float
+) -> tuple[list[str], float]:
     """One worker and two, in turns."""
     angles = np.random.default_rng(0).uniform(-3, 3, (elements, LAYERS, QUBITS, 2))
     few = angles[: max(1, elements // 20)]
@@ -95,37 +115,29 @@ def sweep(clusters: list[Cluster], elements: int, rounds: int) -> tuple[list[str
         cluster.timed(energy, angles[:10])
     for _ in range(rounds):
         for of_cluster, cluster in zip(runs, clusters, strict=True):
+            wait_for_quiet(wait)
             of_cluster.append(cluster.timed(energy, angles))
             assert of_cluster[-1]["results"][: len(few)].tobytes() == here.tobytes()
             assert of_cluster[-1]["results"].tobytes() == runs[0][0]["results"].tobytes()
     lines = [
         f"{elements} elements; one takes {1e3 * element:.3f} ms of a processor in one process.",
         "",
-        "| workers | chunks | s, best | s, median | processors: client, scheduler | workers |",
+        "| workers | chunks | s | processors' s: client, scheduler | workers | others |",
         "|---|---|---|---|---|---|",
     ]
-    best = [min(each["seconds"] for each in of_cluster) for of_cluster in runs]
     for number, of_cluster in enumerate(runs):
-        middle = {
-            name: median(each[name] for each in of_cluster)
-            for name in ("chunks", "seconds", "here", "workers")
-        }
-        lines.append(
-            f"| {number + 1} | {middle['chunks']:.0f} | {best[number]:.2f} "
-            f"| {middle['seconds']:.2f} | {middle['here']:.2f} | {middle['workers']:.2f} |"
-        )
-    pairs = [one["seconds"] / two["seconds"] for one, two in zip(*runs, strict=True)]
-    ratios = ", ".join(f"{ratio:.2f}" for ratio in pairs)
-    spent = [min(each["workers"] for each in of_cluster) for of_cluster in runs]
-    alone = min(each["here"] for each in runs[1])
+        lines += [
+            f"| {number + 1} | {each['chunks']} | {each['seconds']:.2f} | {each['here']:.2f} "
+            f"| {each['workers']:.2f} | {each['others']:.0f} % |"
+            for each in of_cluster
+        ]
+    one, two = (min(each, key=lambda run: run["others"]) for each in runs)
+    share = 100 * two["workers"] / (two["workers"] + two["here"])
     lines += [
         "",
-        f"Of the processors' time of two workers, {100 * elements * element / spent[1]:.0f} % are "
-        f"elements; client and scheduler take {100 * alone / spent[1]:.1f} % beside them. "
-        f"Undisturbed, two workers would be {2 * spent[0] / spent[1]:.2f} times as fast as one.",
-        "",
-        f"By the clock, two workers are {best[0] / best[1]:.2f} times as fast as one (rounds: "
-        f"{ratios}). Results are the same bits, of both and of this process.",
+        f"In the least disturbed rounds, two workers are {one['seconds'] / two['seconds']:.2f} "
+        f"times as fast as one. The workers have {share:.0f} % of all processors' time that the map "
+        "took. Results are the same bits, of all rounds and of this process.",
     ]
     return lines, element
 
@@ -187,12 +199,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--elements", type=int, default=10_000)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--wait", type=float, default=0.0, metavar="SECONDS")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
     load = os.getloadavg()[0]
     with ExitStack() as stack:
         clusters = [Cluster(stack, workers) for workers in (1, 2)]
-        lines, element = sweep(clusters, given.elements, given.rounds)
+        lines, element = sweep(clusters, given.elements, given.rounds, given.wait)
         costs, scheduler, latency = overheads(clusters[1])
     command = ["git", "-C", str(RESULTS.parent), "rev-parse", "--short", "HEAD"]
     commit = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()

@@ -92,6 +92,8 @@ def map_content(
         _check_number("chunk_size", chunk_size)
     if seed is not None:
         _check_number("seed", seed, 2**64 - 1, least=0)
+    if futures and progress:
+        raise BatchError(reason="futures=True waits for nothing: give progress=True to result()")
     work = _work(checksum, manifest, batch, seed, repeats, threads)
     if client is None:
         if futures:

@@ -18,6 +18,7 @@ from diastase_runtime.distributed.elements import Part, Work, run_range
 from diastase_runtime.distributed.errors import UnfitWorkerError
 from diastase_runtime.errors import DiastaseError
 from diastase_runtime.memref import keep_freed_memory_always
+from diastase_runtime.saved.errors import DamagedFileError
 from diastase_runtime.saved.function import SavedFunction, load_from
 
 _MOST_FUNCTIONS = 32
@@ -41,7 +42,10 @@ def loaded(name: str, checksum: str, content: bytes) -> SavedFunction:
     with _LOADING:
         function = _loaded.get(checksum)
         if function is None:
-            function = _loaded[checksum] = load_from(Path(name), io.BytesIO(content))
+            function = load_from(Path(name), io.BytesIO(content))
+            if function.checksum != checksum:
+                raise DamagedFileError(file=Path(name), reason="it has another function")
+            _loaded[checksum] = function
             _loads[checksum] = _loads.get(checksum, 0) + 1
             if len(_loaded) > _MOST_FUNCTIONS:
                 _loaded.popitem(last=False)

@@ -4,6 +4,7 @@ import copy
 import multiprocessing
 from collections import namedtuple
 from itertools import accumulate
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +18,7 @@ from diastase.distributed import map
 from diastase.jit.options.ir_errors import NeedsPythonError
 from diastase.jit.options.saving_errors import UnsavableError
 from diastase_runtime import distributed
+from diastase_runtime.distributed import workers
 from diastase_runtime.distributed.chunks import SCHEDULER, TASK, bounds, chunk_size
 from diastase_runtime.distributed.errors import (
     BatchError,
@@ -28,6 +30,7 @@ from diastase_runtime.distributed.errors import (
 from diastase_runtime.distributed.seeds import element_seed
 from diastase_runtime.errors import AssumptionError, Span, WireOutOfRangeError
 from diastase_runtime.saved.errors import DamagedFileError, UnservedArgumentsError
+from diastase_runtime.saved.function import read_content
 
 Point = namedtuple("Point", ["angles", "scale"])
 
@@ -168,6 +171,7 @@ def test_what_is_no_batch(message):
         {"repeats": 0}, {"repeats": 1.5}, {"repeats": True}, {"threads": 0}, {"threads": 5000},
         {"seed": -1}, {"seed": 2**64}, {"seed": 0.5},
         {"chunk_size": 0}, {"chunk_size": "all"}, {"futures": True},
+        {"progress": True, "futures": True},
     ],
 )  # fmt: skip
 def test_options_that_make_no_sense(options):
@@ -209,6 +213,19 @@ def test_functions_that_were_saved_for_others():
     qjit(lambda x: x + 1).save("f.diastase", types=["f64[3]"])
     with pytest.raises(DamagedFileError, match="changed since it was loaded"):
         map(loaded, np.ones((2, 3)))
+
+
+def test_files_that_are_altered_on_the_way():
+    """A worker compares what it gets with its checksums, and with that of the function."""
+    function = qjit(lambda x: x + 2)
+    function.save("f.diastase", types="f64")
+    content, checksum, _ = read_content(Path("f.diastase"))
+    altered = content.replace(b"ELF", b"ELE", 1)
+    with pytest.raises(DamagedFileError, match="copy the file again"):
+        workers.loaded("f", checksum, altered)
+    with pytest.raises(DamagedFileError, match="another function"):
+        workers.loaded("f", "0" * 64, content)
+    assert workers.loaded("f", checksum, content)(1.0) == 3.0
 
 
 @qjit
