@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-training demo-noise test test-all canary fuzz fuzz-source mutants check format lint types imports bench bench-classical bench-compare docs sizes clean check-memory faults soak accuracy upstream
+.PHONY: help demo demo-training demo-noise demo-cluster test test-all canary fuzz fuzz-source mutants check format lint types imports bench bench-classical bench-compare docs sizes clean check-memory faults soak accuracy upstream
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -30,6 +30,9 @@ demo-training: $(VENV)/.installed-demo ## three trainings, each one compiled pro
 
 demo-noise: $(VENV)/.installed-demo ## noise on density matrices and in trajectories, with two plots
 	$(BIN)/python examples/noise.py
+
+demo-cluster: $(VENV)/.installed-demo,cluster ## a phase diagram, swept on a cluster of this computer
+	$(BIN)/python examples/sweep_cluster.py
 
 test: $(VENV)/.installed-test ## all tests, of what is long a sample (tests/sampled.py)
 	$(BIN)/python -m pytest --numprocesses $(WORKERS) --dist worksteal --quiet

@@ -22,6 +22,7 @@ PAGE = Path(__file__).with_name("errors.md")
 MODULES = {
     "diastase_runtime.errors": "While a program runs, or is loaded",
     "diastase_runtime.saved.errors": "Loading saved functions, and calling them",
+    "diastase_runtime.distributed.errors": "Maps over batches, here and on clusters",
     "diastase.capture.tracer_errors": "While tracing: values known only at run time",
     "diastase.dynamic_shapes.errors": "While tracing: sizes known only at run time",
     "diastase.primitives.errors": "Derivatives and batches that there are not",

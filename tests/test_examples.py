@@ -67,3 +67,12 @@ def test_noise(tmp_path):
     )
     assert abs(mitigated - exact) < 0.5 * abs(noisy - exact)
     assert len([*tmp_path.glob("noise_*.png")]) == 2
+
+
+@pytest.mark.thorough
+def test_sweep_cluster(tmp_path):
+    pytest.importorskip("distributed")
+    printed = run("sweep_cluster", tmp_path, "--points", "5", "--spins", "4")
+    assert "25 points of 4 spins on the cluster" in printed
+    ordered, disordered = numbers(r"corner (\S+?),?\s", printed)
+    assert ordered > 0.8 > 0.2 > abs(disordered)

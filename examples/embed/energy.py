@@ -1,6 +1,6 @@
-"""The energy of a chain of spins, and its gradient, for the program in C beside this file.
+"""The energy of a chain of spins, and its gradient, for the programs in C and Rust beside it.
 
-The number of spins is four; how many layers there are, the program in C decides.
+The number of spins is four; how many layers there are, those programs decide.
 """
 
 import pennylane as qml

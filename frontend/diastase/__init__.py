@@ -30,7 +30,7 @@ with fewer_collections():
     )
 
 if TYPE_CHECKING:
-    from diastase import autograph, debug, passes, pipelines, utils
+    from diastase import autograph, debug, distributed, passes, pipelines, utils
     from diastase.api.control_flow import cond, for_loop, switch, while_loop
     from diastase.api.gradients import grad, jacobian, value_and_grad
     from diastase.api.jvp_vjp import jvp, vjp
@@ -70,6 +70,7 @@ __all__ = [
     "debug",
     "debug_assert",
     "disable_autograph",
+    "distributed",
     "draw_graph",
     "for_loop",
     "grad",
@@ -95,7 +96,16 @@ __all__ = [
 ]
 
 _LAZY = {
-    "diastase": ("autograph", "debug", "errors", "jit", "passes", "pipelines", "utils"),
+    "diastase": (
+        "autograph",
+        "debug",
+        "distributed",
+        "errors",
+        "jit",
+        "passes",
+        "pipelines",
+        "utils",
+    ),
     "diastase.autograph": ("autograph_source", "disable_autograph", "run_autograph"),
     "diastase.autograph.staging.errors": ("AutoGraphError",),
     "diastase.api.vmap": ("vmap",),

@@ -1,7 +1,8 @@
 """Load and run compiled programs; knows neither JAX nor MLIR nor PennyLane.
 
-`load(path)` gives a function of arrays that `save` has written; an `Executable` is one compiled
-program, called with numpy arrays. What compiled code and this package agree on is in `abi`.
+`load(path)` gives a function of arrays that `save` has written, `distributed.map` calls one for
+each element of a batch; an `Executable` is one compiled program, called with numpy arrays. What
+compiled code and this package agree on is in `abi`.
 """
 
 from importlib import import_module
@@ -13,6 +14,7 @@ from diastase_runtime.loader import EngineWork, Executable, exchange_engine
 from diastase_runtime.memref import LARGEST_COPIED_RESULT
 
 if TYPE_CHECKING:
+    from diastase_runtime import distributed
     from diastase_runtime.saved.function import SavedFunction, load
     from diastase_runtime.standalone import c_source
 
@@ -24,6 +26,7 @@ __all__ = [
     "SavedFunction",
     "blas_core",
     "c_source",
+    "distributed",
     "exchange_engine",
     "load",
     "observe",
@@ -35,10 +38,12 @@ _LAZY = {
     "c_source": "diastase_runtime.standalone",
     "load": "diastase_runtime.saved.function",
 }
-"""What most processes never need."""
+"""What most processes never need; `distributed` is a module."""
 
 
 def __getattr__(name: str) -> Any:
+    if name == "distributed":
+        return import_module("diastase_runtime.distributed")
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_LAZY[name]), name)

@@ -10,7 +10,7 @@ own mistakes and asks for a report.
 
 import linecache
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, ClassVar, dataclass_transform
 
@@ -68,6 +68,11 @@ class DiastaseError(Exception, metaclass=_DataclassWhenRaised):
 
     span: Span | None = field(default=None)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle by the fields, which are given by keyword: for other processes."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return _raised_elsewhere, (type(self), values)
+
     def __str__(self) -> str:
         """Title, message, the user's line with its label, and what to do."""
         fields = vars(self)
@@ -84,6 +89,10 @@ class DiastaseError(Exception, metaclass=_DataclassWhenRaised):
         if self.help:
             lines.append(f"  help: {self.help.format(**fields)}")
         return "\n".join(lines)
+
+
+def _raised_elsewhere(kind: type[DiastaseError], values: dict[str, Any]) -> DiastaseError:
+    return kind(**values)
 
 
 class CompileError(DiastaseError):
@@ -359,6 +368,11 @@ class AssumptionError(DiastaseError, ValueError):
     """Which of the program's assumptions."""
     raised_by: Any = field(default=None, repr=False)
     """The executable whose assumption it is."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Without the executable, which is in this process."""
+        made, (kind, values) = super().__reduce__()
+        return made, (kind, {**values, "raised_by": None})
 
 
 class InvalidValueError(DiastaseError, ValueError):

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from diastase_runtime.abi import (
     ENGINES,
@@ -216,13 +216,30 @@ def _elementary(library: Path) -> ctypes.CDLL:
     return open_library(library, unique=False)
 
 
+class BlasThreads(NamedTuple):
+    """How SciPy's OpenBLAS is asked and told how many threads it has, in the whole process."""
+
+    get: Any
+    set: Any
+
+
 @cache
-def _tell_blas(pool: Path) -> None:
-    """Let the thread pool tell SciPy's OpenBLAS its number of threads; another BLAS has its own."""
+def blas_threads() -> BlasThreads | None:
+    """Find that; another BLAS has its own."""
     module = ctypes.CDLL(importlib.import_module(_CAPSULES["blas"]).__file__)
     try:
-        functions = [module[f"scipy_openblas_{verb}_num_threads"] for verb in ("get", "set")]
+        return BlasThreads(
+            *(module[f"scipy_openblas_{verb}_num_threads"] for verb in ("get", "set"))
+        )
     except AttributeError:
+        return None
+
+
+@cache
+def _tell_blas(pool: Path) -> None:
+    """Let the thread pool tell OpenBLAS its number of threads."""
+    functions = blas_threads()
+    if functions is None:
         return
     addresses = [ctypes.cast(function, ctypes.c_void_p) for function in functions]
     thread_pool(pool)[library_symbol("threads", "use_blas")](*addresses)

@@ -48,16 +48,23 @@ class PreparedCall:
             seed = random.getrandbits(63)
         return executable.run(leaves, seed, self._placers, self._take, committed)
 
+    def flat_results(self, leaves: Sequence[Any], seed: int) -> list[Any]:
+        """Run the program with a seed of the caller's; what it gives, before it is a pytree."""
+        executable = self.executable
+        own = seed if executable.uses_context else None
+        return executable.run(leaves, own, self._placers, self._take_all, False)
+
     def _take(self, words: list[int], committed: bool) -> Any:
         """Make the results of their descriptors."""
-        executable = self.executable
         if self._is_one_array:
-            return self._takers[0](executable.readers[0], words, True, committed)
-        return self.in_pytree(
-            [
-                take(reader, words, own, committed)
-                for take, reader, own in zip(
-                    self._takers, executable.readers, executable.owners(words), strict=True
-                )
-            ]
-        )
+            return self._takers[0](self.executable.readers[0], words, True, committed)
+        return self.in_pytree(self._take_all(words, committed))
+
+    def _take_all(self, words: list[int], committed: bool) -> list[Any]:
+        executable = self.executable
+        return [
+            take(reader, words, own, committed)
+            for take, reader, own in zip(
+                self._takers, executable.readers, executable.owners(words), strict=True
+            )
+        ]

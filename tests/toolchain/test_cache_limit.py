@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -136,6 +137,21 @@ def test_who_looks_up_keeps_who_removes_out(programs, monkeypatch):
         assert is_held
         assert prune(programs.directory, 0) == 0
     assert prune(programs.directory, 0) > 0
+
+
+def test_who_builds_an_engine_is_not_waited_for(programs):
+    """That takes long, under a lock on the folder of programs itself."""
+    add(programs, "a")
+    folder = os.open(programs.directory, os.O_RDONLY)  # a lock belongs to what was opened
+    found = []
+    look_up = threading.Thread(target=lambda: found.append(programs.find("a")), daemon=True)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        look_up.start()
+        look_up.join(timeout=20)
+        assert [artifact.name for artifact in found] == ["of a"]
+    finally:
+        os.close(folder)
 
 
 def test_without_locks_nothing_is_removed(programs, monkeypatch):

@@ -85,6 +85,8 @@ class SavedFile:
     path: Path
     manifest: dict[str, Any]
     archive: zipfile.ZipFile
+    checksum: str
+    """Of the manifest, and so of all that is in the file."""
 
     def members(self, names: Iterable[str]) -> "dict[str, Member]":
         """What is in these members, each as it was when it was written."""
@@ -133,7 +135,7 @@ def opened(path: Path, stream: Any) -> SavedFile:
         raise DamagedFileError(file=path, reason=f"its manifest: {error!r}") from None
     if names != archive.namelist():
         raise DamagedFileError(file=path, reason="it has other members than were written")
-    return SavedFile(path, manifest, archive)
+    return SavedFile(path, manifest, archive, comment[2].decode())
 
 
 def _stored(path: Path, archive: zipfile.ZipFile, name: str) -> bytes:

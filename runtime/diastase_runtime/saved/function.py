@@ -12,19 +12,19 @@ for all saved functions of the process, or each would have its own threads.
 The trap: who loads a file runs it.
 """
 
+import io
 import shutil
 import threading
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
-from diastase_runtime import dlpack
 from diastase_runtime.abi import ABI_VERSION, LIBRARY_FIELDS, Artifact
 from diastase_runtime.errors import AssumptionError
 from diastase_runtime.frames import Frame
@@ -37,54 +37,63 @@ from diastase_runtime.saved.errors import (
     MissingPackageError,
     MissingProcessorFeaturesError,
     SavedVersionError,
-    UnservedArgumentsError,
-    UnsharedArgumentError,
 )
 from diastase_runtime.saved.file import Member, SavedFile, opened
 from diastase_runtime.saved.manifest import (
-    LeafType,
     Manifest,
     SavedProgram,
     Target,
     from_json,
 )
 from diastase_runtime.saved.pytrees import LEAF, Structure, builder, flatten
+from diastase_runtime.saved.serving import NUMBERS, leaf_key, serving, unserved
 from diastase_runtime.static_arguments import Static, split, typed_key
 from diastase_runtime.trusted_files import OWN_FOLDER, temporary_folder
 
 _MOST_PLANS = 2000
 """Of sizes that are open there may be ever new ones."""
 
-_NUMBERS = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
-"""What a number of Python's is, where no type says otherwise."""
-
 
 def load(path: str | PathLike[str]) -> "SavedFunction":
     """Load what `save` of a compiled function has written; this runs native code from the file."""
     path = Path(path)
-    manifest, target, members = _read(path)
-    return SavedFunction(path, manifest, target, _executables(target.artifacts, members))
+    with path.open("rb") as stream:
+        return load_from(path, stream)
+
+
+def load_from(path: Path, stream: BinaryIO) -> "SavedFunction":
+    """Load what is in an open file, or in memory; errors name the path."""
+    checksum, manifest, target, members = _read(path, stream)
+    executables = _executables(target.artifacts, members)
+    return SavedFunction(path, checksum, manifest, target, executables)
 
 
 def read_programs(path: Path) -> tuple[Manifest, Sequence[Artifact], dict[str, Member]]:
     """What `load` reads of a file, which it would run: for other ways to run it."""
-    manifest, target, members = _read(path)
+    with path.open("rb") as stream:
+        _, manifest, target, members = _read(path, stream)
     return manifest, target.artifacts, members
 
 
-def _read(path: Path) -> tuple[Manifest, Target, dict[str, Member]]:
-    with path.open("rb") as stream:
-        file = opened(path, stream)
-        manifest = _manifest(file)
-        target = _target(path, manifest)
-        _check_packages(manifest, target)
-        libraries = {
-            str(library)
-            for artifact in target.artifacts
-            for kind in LIBRARY_FIELDS
-            if (library := getattr(artifact, kind)) is not None
-        }
-        return manifest, target, file.members(sorted(libraries))
+def _read(path: Path, stream: BinaryIO) -> tuple[str, Manifest, Target, dict[str, Member]]:
+    file = opened(path, stream)
+    manifest = _manifest(file)
+    target = _target(path, manifest)
+    _check_packages(manifest, target)
+    libraries = {
+        str(library)
+        for artifact in target.artifacts
+        for kind in LIBRARY_FIELDS
+        if (library := getattr(artifact, kind)) is not None
+    }
+    return file.checksum, manifest, target, file.members(sorted(libraries))
+
+
+def read_content(path: Path) -> tuple[bytes, str, Manifest]:
+    """A file as it is, its checksum, and what it says of itself; nothing of it is run."""
+    content = path.read_bytes()
+    file = opened(path, io.BytesIO(content))
+    return content, file.checksum, _manifest(file)
 
 
 def read_manifest(path: Path) -> tuple[Manifest, dict[str, int]]:
@@ -195,14 +204,16 @@ class SavedFunction:
     def __init__(
         self,
         path: Path,
+        checksum: str,
         manifest: Manifest,
         target: Target,
         executables: Sequence[Executable],
     ) -> None:
-        self.path, self.manifest, self.target = path, manifest, target
+        self.path, self.checksum = path, checksum
+        self.manifest, self.target = manifest, target
         self.__name__ = manifest.name
         self._programs = [
-            (program, _prepared(program, executable))
+            _prepared(program, executable)
             for program, executable in zip(manifest.programs, executables, strict=True)
         ]
         self._has_static = bool(manifest.static_positions or manifest.static_names)
@@ -216,7 +227,7 @@ class SavedFunction:
             args, kwargs, static = split(args, kwargs, positions, names)
         leaves: list[Any] = []
         structure = flatten((args, kwargs), leaves)
-        key = (structure, typed_key(static), *[_key(leaves, k) for k in range(len(leaves))])
+        key = (structure, typed_key(static), *[leaf_key(leaves, k) for k in range(len(leaves))])
         plan = self._plans.get(key)
         if plan is None:
             plan = self._plan(structure, static, leaves)
@@ -229,15 +240,13 @@ class SavedFunction:
 
     def _plan(self, structure: Structure, static: Static, leaves: Sequence[Any]) -> Any:
         """What serves such a call: a program, or several that hold for some sizes only."""
-        of_static = typed_key(static)
-        fitting: list[tuple[int, int, PreparedCall]] = []
-        for number, (program, prepared) in enumerate(self._programs):
-            if program.in_structure == structure and typed_key(program.static) == of_static:
-                misfits = _misfits(program.arguments, leaves)
-                if misfits is not None:
-                    fitting.append((misfits, number, prepared))
-        calls = [prepared for _, _, prepared in sorted(fitting, key=lambda entry: entry[:2])]
-        return _Guarded(calls) if len(calls) > 1 else next(iter(calls), None)
+        numbers = serving(self.manifest.programs, structure, static, leaves)
+        calls = self.calls(numbers)
+        return Guarded(calls) if len(calls) > 1 else next(iter(calls), None)
+
+    def calls(self, numbers: Sequence[int]) -> list[PreparedCall]:
+        """The calls of some of its programs, by their numbers in the manifest."""
+        return [self._programs[number] for number in numbers]
 
     def _call_in_places(
         self,
@@ -257,107 +266,37 @@ class SavedFunction:
             in_places.append(named.pop(name))
         if len(in_places) > len(args) and not static:
             return self(*in_places, **named)
-        raise UnservedArgumentsError(
-            function=self.__name__,
-            given=_given(structure, static, leaves, parameters),
-            programs="\n".join(f"    {program}" for program in self.manifest.programs),
-        )
+        raise unserved(self.manifest, structure, static, leaves)
 
     def __repr__(self) -> str:
         programs = ", ".join(map(str, self.manifest.programs))
         return f"<SavedFunction {self.__name__}{programs}>"
 
 
-def _key(leaves: list[Any], place: int) -> Hashable:
-    """What of a leaf decides which program serves it; what is no array becomes one."""
-    leaf = leaves[place]
-    kind = type(leaf)
-    if kind in _NUMBERS:
-        return kind
-    if kind is not np.ndarray:
-        if isinstance(leaf, np.ndarray) and hasattr(leaf, "mask"):
-            return kind  # which no program takes
-        leaf = leaves[place] = _array(leaf)
-    return leaf.shape, leaf.dtype
-
-
-def _array(leaf: Any) -> np.ndarray:
-    """An array of what is none of NumPy's: on its memory where it says where that is."""
-    if not dlpack.is_exchanged(leaf):
-        return np.asarray(leaf)
-    try:
-        return dlpack.view(leaf)
-    except dlpack.NotSharedError as error:
-        try:  # arrays of JAX have types that NumPy does not read by DLPack: bfloat16
-            return leaf.__array__()
-        except Exception:
-            kind = type(leaf).__qualname__
-            raise UnsharedArgumentError(type=kind, reason=error.reason) from error
-
-
-def _misfits(types: Sequence[LeafType], leaves: Sequence[Any]) -> int | None:
-    """How many of the leaves are weakly typed, or not, other than the program was traced for.
-
-    None where one is of another type, or sizes do not fit each other.
-    """
-    sizes: dict[str, int] = {}
-    misfits = 0
-    for wanted, leaf in zip(types, leaves, strict=True):
-        number = _NUMBERS.get(type(leaf))
-        if number is not None:
-            dtype: Any = numpy_dtype(wanted.dtype)
-            weakly = wanted.weak and dtype.kind == np.dtype(number).kind
-            if wanted.shape or not (weakly or wanted.dtype == number):
-                return None
-        elif leaf.dtype != numpy_dtype(wanted.dtype) or leaf.ndim != len(wanted.shape):
-            return None
-        elif hasattr(leaf, "mask"):
-            return None
-        else:
-            for size, given in zip(wanted.shape, leaf.shape, strict=True):
-                if given != (sizes.setdefault(size, given) if isinstance(size, str) else size):
-                    return None
-        misfits += wanted.weak != (number is not None)
-    return misfits
-
-
-class _Text(str):
-    """Prints as it is, also inside of a pytree."""
-
-    __slots__ = ()
-    __repr__ = str.__str__
-
-
-def _given(
-    structure: Structure, static: Static, leaves: Sequence[Any], parameters: Sequence[str]
-) -> str:
-    """The arguments of a call as types, in their places."""
-    texts = [_Text(type(leaf).__name__) for leaf in leaves]
-    for place, leaf in enumerate(leaves):
-        if type(leaf) is np.ndarray:
-            texts[place] = _Text(LeafType(str(leaf.dtype), leaf.shape))
-    args, kwargs = builder(structure)(texts)
-    words: dict[int | str, str] = dict(enumerate(parameters))
-    named = [*kwargs.items(), *((words.get(place, str(place)), value) for place, value in static)]
-    return ", ".join([*map(repr, args), *(f"{name}={value!r}" for name, value in named)])
-
-
-class _Guarded:
+class Guarded:
     """Programs each of which holds for some sizes only, which it checks itself."""
 
     def __init__(self, calls: Sequence[PreparedCall]) -> None:
         self._calls = tuple(calls)
 
     def __call__(self, leaves: Sequence[Any]) -> Any:
-        """Run the first that holds; a program that does not has done nothing that is seen."""
+        """Run the first that holds."""
+        return self._first(PreparedCall.__call__, leaves)
+
+    def flat_results(self, leaves: Sequence[Any], seed: int) -> list[Any]:
+        """The same with a seed: what it gives, before it is a pytree."""
+        return self._first(PreparedCall.flat_results, leaves, seed)
+
+    def _first(self, run: Callable[..., Any], *arguments: Any) -> Any:
+        """A program that does not hold has done nothing that is seen."""
         *others, last = self._calls
         for call in others:
             try:
-                return call(leaves)
+                return run(call, *arguments)
             except AssumptionError as error:
                 if error.raised_by is not call.executable:
                     raise
-        return last(leaves)
+        return run(last, *arguments)
 
 
 def _prepared(program: SavedProgram, executable: Executable) -> PreparedCall:
@@ -377,7 +316,7 @@ def _prepared(program: SavedProgram, executable: Executable) -> PreparedCall:
 
 
 def _place(number: int, dtype: Any, frame: Frame, leaf: Any) -> Any:
-    return frame.place(number, leaf if type(leaf) in _NUMBERS else np.asarray(leaf, dtype))
+    return frame.place(number, leaf if type(leaf) in NUMBERS else np.asarray(leaf, dtype))
 
 
 def _take(reader: Any, words: list[int], own: bool, committed: bool) -> Any:

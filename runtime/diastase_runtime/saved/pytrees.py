@@ -80,7 +80,14 @@ def _builder(structure: Structure) -> Build:
 
 @cache
 def _named_tuple(name: str, fields: tuple[str, ...]) -> Callable[..., Any]:
-    return namedtuple(name, fields)  # pyright: ignore[reportUntypedNamedTuple]
+    kind: Any = namedtuple(name, fields)  # pyright: ignore[reportUntypedNamedTuple]
+    # Its class is found by no name: other processes make it again.
+    kind.__reduce__ = lambda self: (_made_again, (name, fields, tuple(self)))
+    return kind
+
+
+def _made_again(name: str, fields: tuple[str, ...], values: tuple[Any, ...]) -> Any:
+    return _named_tuple(name, fields)(*values)
 
 
 def _counts_builder(

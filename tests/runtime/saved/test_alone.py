@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import jax
@@ -13,8 +14,10 @@ import pennylane as qml
 import pytest
 import scipy
 
-import diastase_runtime
+import diastase_runtime.version
 from diastase import qjit, value_and_grad
+
+RUNTIME = Path(__file__).parents[3] / "runtime"
 
 OF_COMPILERS = {
     "diastase", "diastase_engine", "diastase_mlir", "diastase_toolchain",
@@ -61,13 +64,13 @@ def in_a_child(calls, python=sys.executable, environment=None):
 
 @pytest.fixture
 def numpy_alone(tmp_path):
-    """A Python with NumPy and the runtime; what it is asked for besides is linked there."""
+    """A Python with NumPy; what it is asked for besides is linked there."""
 
     def make(*packages):
         folder = tmp_path / "environment"
         subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
         site = next(folder.glob("lib/python*/site-packages"))
-        for package in (np, diastase_runtime, *packages):
+        for package in (np, *packages):
             source = Path(package.__file__).parent
             for part in (source, source.with_name(f"{source.name}.libs")):
                 if part.exists():
@@ -138,7 +141,7 @@ def test_no_compiler_is_imported():
 
 def test_where_there_is_numpy_alone(numpy_alone):
     calls, here = saved_ones()
-    results, modules = in_a_child(calls, numpy_alone(), {"PYTHONPATH": ""})
+    results, modules = in_a_child(calls, numpy_alone(diastase_runtime), {"PYTHONPATH": ""})
     assert results[:3] == here[:3]
     assert results[3][0] == "MissingPackageError"
     assert "numpy" in modules
@@ -148,11 +151,33 @@ def test_where_there_is_numpy_alone(numpy_alone):
 def test_where_there_are_numpy_and_scipy(numpy_alone):
     calls, here = saved_ones()
     qjit(lambda x: x * 2).save("narrow.diastase", types="bf16[3]")
-    python = numpy_alone(scipy)
+    python = numpy_alone(diastase_runtime, scipy)
     results, _ = in_a_child([*calls, ("narrow.diastase", 1)], python, {"PYTHONPATH": ""})
     assert results[:4] == here
     assert results[4][0] == "MissingPackageError"
     assert "ml_dtypes" in results[4][1]
+
+
+def test_the_distribution_of_its_own(numpy_alone, tmp_path):
+    """`pip install diastase-runtime`: the wheel has what saved functions need, and nothing else."""
+    build = pytest.importorskip("hatchling.builders.wheel").WheelBuilder
+    (wheel,) = build(str(RUNTIME)).build(directory=str(tmp_path))
+    python = numpy_alone(scipy)
+    install = ["--python", python, "install", "--no-index", "--no-deps", "--quiet", wheel]
+    subprocess.run([sys.executable, "-m", "pip", *install], check=True)
+    calls, here = saved_ones()
+    results, modules = in_a_child(calls, python, {"PYTHONPATH": ""})
+    assert results == here
+    assert not modules & OF_COMPILERS
+    (folder,) = (
+        Path(python).parents[1].glob("lib/python*/site-packages/diastase_runtime-*.dist-info")
+    )
+    told = metadata.Distribution.at(folder)
+    assert told.version == diastase_runtime.version.__version__
+    assert [name for name in told.requires if "extra ==" not in name] == ["numpy"]
+    assert {Path(file).parts[0].partition("-")[0] for file in told.files or ()} == {
+        "diastase_runtime"
+    }
 
 
 def test_errors_have_the_users_lines_where_there_is_no_source():

@@ -5,7 +5,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
@@ -173,25 +172,52 @@ def test_one_of_several_programs(capsys):
         export_c(Path("f.diastase"), Path("file"), number=1)
 
 
-def test_the_example(monkeypatch, capsys):
-    """As it says how it is built; gradient descent goes down, for any number of layers."""
+@pytest.fixture
+def example(monkeypatch, capsys):
+    """The function of the example, exported as it says, and what a program prints that calls it."""
     monkeypatch.setattr(sys, "path", [str(EXAMPLE), *sys.path])
     types = ["--types", "f64[layers,4]", "--output", "energy.diastase"]
     assert main(["compile", "energy:energy", *types]) == 0
     assert main(["export", "energy.diastase", "--c", "build", "--name", "energy"]) == 0
-    body = (EXAMPLE / "main.c").read_text()
-    subprocess.run(
-        ["cc", *STRICT, "-Ibuild", "-o", "descent", EXAMPLE / "main.c", "-Lbuild", "-lenergy",
-         "-Wl,-rpath,$ORIGIN/build"],
-        check=True,
-    )  # fmt: skip
-    assert "-Lbuild -lenergy" in body
+    capsys.readouterr()
+
+    def energies(layers):
+        run = subprocess.run(["./descent", layers], capture_output=True, text=True, check=True)
+        return [float(line.split()[-1]) for line in run.stdout.splitlines()]
+
+    return energies
+
+
+def check_descent(energies):
+    """Gradient descent goes down, for any number of layers, from where the function says."""
     for layers in ("1", "3"):
-        done = subprocess.run(["./descent", layers], capture_output=True, text=True, check=True)
-        values = [float(line.split()[-1]) for line in done.stdout.splitlines()]
+        values = energies(layers)
         assert len(values) == 6
         assert values[-1] < values[0] - 0.2
-    function = sys.modules["energy"].energy
     angles = jnp.asarray([0.1 * (i % 7) for i in range(12)]).reshape(3, 4)
-    assert float(jax.tree.leaves(function(angles))[0]) == pytest.approx(values[0], abs=1e-6)
-    capsys.readouterr()
+    value, _ = sys.modules["energy"].energy(angles)
+    assert float(value) == pytest.approx(values[0], abs=1e-6)
+
+
+def test_the_example(example):
+    """As it says how it is built."""
+    command = ["cc", "-Ibuild", "-o", "descent", "main.c", "-Lbuild", "-lenergy"]
+    assert " ".join(command) in (EXAMPLE / "main.c").read_text()
+    command[command.index("main.c")] = str(EXAMPLE / "main.c")
+    subprocess.run([*command, *STRICT, "-Wl,-rpath,$ORIGIN/build"], check=True)
+    check_descent(example)
+
+
+@pytest.mark.skipif(shutil.which("rustc") is None, reason="there is no compiler of Rust")
+def test_the_example_in_rust(example):
+    """The same numbers, and an error of ours where there is one."""
+    command = ["rustc", "-O", "-Lbuild", "-lenergy", "-C", "link-arg=-Wl,-rpath,$ORIGIN/build"]
+    said = (EXAMPLE / "main.rs").read_text()
+    assert "rustc -O -Lbuild -lenergy -C link-arg='-Wl,-rpath,$ORIGIN/build'" in said
+    source = str(EXAMPLE / "main.rs")
+    subprocess.run([*command, "-D", "warnings", "-o", "descent", source], check=True)
+    check_descent(example)
+    Path("build/energy_library.so").unlink()
+    run = subprocess.run(["./descent"], capture_output=True, text=True)
+    assert run.returncode == 1
+    assert "energy_library.so" in run.stderr

@@ -1,0 +1,77 @@
+"""A compiled function on every element of a batch: on a Dask cluster, or in this process.
+
+In: a compiled function (or a saved one), batches, a client. What runs is the function as it is
+saved, by `diastase_runtime.distributed`: the program is compiled here, for the types of one
+element, and its file is given to the workers, which compile nothing. What `save` refuses is refused
+here, too.
+"""
+
+import shutil
+from os import PathLike
+from typing import Any
+
+import jax
+
+from diastase.jit.qjit import QJIT
+from diastase_runtime import distributed
+from diastase_runtime.distributed.batches import read_batch
+from diastase_runtime.saved.function import SavedFunction, read_content
+from diastase_runtime.saved.pytrees import builder
+from diastase_runtime.trusted_files import temporary_folder
+
+__all__ = ["map"]
+
+
+def map(
+    function: QJIT[..., Any] | SavedFunction | str | PathLike[str],
+    *batches: Any,
+    client: Any = None,
+    repeats: int = 1,
+    seed: int | None = None,
+    threads: int = 1,
+    chunk_size: int | None = None,
+    progress: bool = False,
+    futures: bool = False,
+) -> Any:
+    """Call a compiled function for each element of a batch; results are stacked, NumPy's arrays.
+
+    There is one batch for each argument of the function: a pytree of arrays with a first axis of
+    the same length everywhere. Element `i` is what is in place `i` of each; the function is
+    compiled for the types of one element. Results have that axis, too; counts of circuits are
+    lists.
+
+    >>> diastase.distributed.map(value_and_grad_of_energy, angles)  # doctest: +SKIP
+    >>> client = distributed.Client("tcp://scheduler:8786")  # doctest: +SKIP
+    >>> diastase.distributed.map(value_and_grad_of_energy, angles, client=client)  # doctest: +SKIP
+
+    `client`: of a Dask cluster, whose workers need `diastase-runtime` and no compiler; None
+    computes here, one element after the other. The result is the same, bit for bit, on processors
+    of one kind, whatever workers there are.
+    `repeats`: calls of each element, each with random numbers of its own; results have two axes.
+    `seed`: of all random numbers; by default that of the function, or a new one in each call. Each
+    element has a stream of its own, by the seed and its index.
+    `threads`: of one call, in the last digits of large circuits part of the result.
+    `chunk_size`: calls of one task; by default by how long one takes. It changes no result.
+    `progress`: shows Dask's progress bar, or one of ours. `futures`: leaves the results on the
+    cluster, as a `MappedFutures`: its `result()` fetches them, its `futures` are Dask's.
+
+    Raises `BatchError`, `MappedElementError` (with the index of the first element that fails),
+    `NeedsPythonError` and `UnsavableError` (as `save` does), `UnservedArgumentsError` (a function
+    that was saved for other types), `UnfitWorkerError`, `LostWorkersError`, `ClusterLostError`,
+    `InvalidClientError`, `UnequalResultsError`. `docs/cluster.md` has more.
+    """
+    options: dict[str, Any] = {
+        "client": client, "repeats": repeats, "seed": seed, "threads": threads,
+        "chunk_size": chunk_size, "progress": progress, "futures": futures,
+    }  # fmt: skip
+    if not isinstance(function, QJIT):
+        return distributed.map(function, *batches, **options)
+    batch = read_batch(batches)
+    types = [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in batch.element(0)]
+    args, _ = builder(batch.structure)(types)
+    folder = temporary_folder("diastase-")
+    try:
+        path = function.save(folder / "mapped.diastase", types=args)
+        return distributed.map_content(*read_content(path), batch, **options)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)

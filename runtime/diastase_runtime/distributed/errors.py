@@ -1,0 +1,134 @@
+"""Errors of maps over batches: the batch, the client, workers, elements and their results."""
+
+from typing import ClassVar
+
+from diastase_runtime.errors import DiastaseError
+
+
+class BatchError(DiastaseError, ValueError):
+    """`diastase.distributed.map` was given what is no batch, or options that make no sense.
+
+        map(f, {"x": np.ones((10, 3)), "scale": np.ones(9)})   # 10 elements, or 9?
+        map(f, 0.5)                                             # has no first axis
+
+    A batch is a pytree of arrays whose first axes are equally long, at least 1: element `i` is the
+    pytree of `array[i]`. What all elements share is repeated (`numpy.broadcast_to`), or is a part
+    of the function.
+    """
+
+    title: ClassVar[str] = "No batch"
+    message: ClassVar[str] = "{reason}"
+    reason: str
+
+
+class NotCompiledError(DiastaseError, TypeError):
+    """`diastase.distributed.map` of something that is neither compiled nor saved.
+
+    map(qjit(f), batch)            # a compiled function
+    map("f.diastase", batch)       # a saved one, or what `load` has made of it
+    """
+
+    title: ClassVar[str] = "No compiled function"
+    message: ClassVar[str] = "the function is a {what}"
+    help: ClassVar[str] = "give qjit(function), a saved function, or the path of one"
+    what: str
+
+
+class InvalidClientError(DiastaseError, TypeError):
+    """`client=` is no client of Dask's that a function can wait for.
+
+        map(f, batch, client=distributed.Client(address))   # a client
+        map(f, batch, client=None)                          # in this process
+
+    A cluster is none: `cluster.get_client()`. An asynchronous client cannot be waited for; make one
+    with `asynchronous=False`.
+    """
+
+    title: ClassVar[str] = "No client"
+    message: ClassVar[str] = "client is {what}"
+    help: ClassVar[str] = "give a distributed.Client, or None to compute in this process"
+    what: str
+
+
+class ClusterLostError(DiastaseError, ConnectionError):
+    """The cluster is closed, or cannot be reached any more; results on it are lost.
+
+    Make a new client, and call the function again.
+    """
+
+    title: ClassVar[str] = "The cluster is gone"
+    message: ClassVar[str] = "{function} on {elements} elements: {reason}"
+    help: ClassVar[str] = "make a new client, and map again"
+    function: str
+    elements: int
+    reason: str
+
+
+class MappedElementError(DiastaseError, RuntimeError):
+    """The function raised for one element of a batch.
+
+        try:
+            map(f, batch, client=client)
+        except MappedElementError as error:
+            print(error.index, error.error)     # which element, and what it raised
+
+    Of several that fail it is the first one of the batch, on every cluster. `error` is what a call
+    of the function for this element alone raises.
+    """
+
+    title: ClassVar[str] = "An element failed"
+    message: ClassVar[str] = "element {index} of {function}: {error}"
+    index: int
+    function: str
+    error: Exception
+
+
+class UnequalResultsError(DiastaseError, ValueError):
+    """Results of the elements of a batch cannot be one array, as their shapes differ.
+
+        map(qjit(lambda n: jnp.arange(n)), np.array([2, 3]))
+
+    A size that an element's values say makes results of different sizes. Return arrays of one size.
+    """
+
+    title: ClassVar[str] = "Results of different shapes"
+    message: ClassVar[str] = (
+        "{result} of {function} has shape {first} for earlier elements and {other} for element "
+        "{index}"
+    )
+    help: ClassVar[str] = "return arrays of one size, with zeros behind what there is"
+    function: str
+    result: str
+    index: int
+    first: tuple[int, ...]
+    other: tuple[int, ...]
+
+
+class UnfitWorkerError(DiastaseError, RuntimeError):
+    """A worker cannot load the function: its processor, its packages or its version do not fit.
+
+    `error` is what loading raises there: `MissingProcessorFeaturesError` (save the function with
+    `target_cpu=`), `MissingPackageError`, `SavedVersionError`, no `diastase-runtime` at all.
+    """
+
+    title: ClassVar[str] = "A worker cannot run the function"
+    message: ClassVar[str] = "{function} on {worker}: {error}"
+    function: str
+    worker: str
+    error: Exception
+
+
+class LostWorkersError(DiastaseError, RuntimeError):
+    """Workers died while they computed the same elements, as often as Dask allows.
+
+    Usually their memory was not enough. Take smaller chunks (`chunk_size=1`) to see which element
+    it is, give workers more memory, or fewer threads.
+    """
+
+    title: ClassVar[str] = "Workers died"
+    message: ClassVar[str] = "{function}: elements {first} to {last}: {reason}"
+    help: ClassVar[str] = "see the logs of the workers; often it is memory"
+    function: str
+    first: int
+    last: int
+    reason: str

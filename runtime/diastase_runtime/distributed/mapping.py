@@ -1,0 +1,156 @@
+"""`map`: a saved function on every element of a batch, in this process or on a Dask cluster."""
+
+import math
+import random
+import time
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from diastase_runtime.distributed.batches import Batch, read_batch
+from diastase_runtime.distributed.elements import Work, run_range
+from diastase_runtime.distributed.errors import BatchError, NotCompiledError
+from diastase_runtime.distributed.results import joined
+from diastase_runtime.distributed.workers import loaded
+from diastase_runtime.process_limits import MOST_THREADS
+from diastase_runtime.saved.errors import DamagedFileError
+from diastase_runtime.saved.function import SavedFunction, read_content
+from diastase_runtime.saved.manifest import Manifest
+from diastase_runtime.saved.serving import serving, unserved
+
+
+def map(
+    function: Any,
+    *batches: Any,
+    client: Any = None,
+    repeats: int = 1,
+    seed: int | None = None,
+    threads: int = 1,
+    chunk_size: int | None = None,
+    progress: bool = False,
+    futures: bool = False,
+) -> Any:
+    """Call a function for each element of a batch; results are stacked, NumPy's arrays.
+
+    The function is a saved one, or the path of its file; `diastase.distributed.map` takes compiled
+    functions, too. There is one batch for each of its arguments: a pytree of arrays with a first
+    axis of the same length everywhere. Element `i` is what is in place `i` of each. Results have
+    that axis, too; counts of circuits are lists.
+
+    >>> diastase_runtime.distributed.map("energy.diastase", angles)  # doctest: +SKIP
+    >>> client = distributed.Client("tcp://scheduler:8786")  # doctest: +SKIP
+    >>> diastase_runtime.distributed.map("energy.diastase", angles, client=client)  # doctest: +SKIP
+
+    `client`: of a Dask cluster, whose workers need `diastase-runtime`; None computes here, one
+    element after the other. The result is the same, bit for bit, on processors of one kind.
+    `repeats`: calls of each element, each with random numbers of its own; results have two axes.
+    `seed`: of all random numbers; by default that of the function, or a new one in each call. Each
+    element has a stream of its own, by the seed and its index.
+    `threads`: of one call, in the last digits of large circuits part of the result.
+    `chunk_size`: calls of one task; by default by how long one takes. It changes no result.
+    `progress`: shows Dask's progress bar, or one of ours. `futures`: leaves the results on the
+    cluster, as a `MappedFutures`.
+
+    Raises `BatchError`, `UnservedArgumentsError` (the function was saved for other types),
+    `MappedElementError` (with the index of the first element that fails), `UnfitWorkerError`,
+    `LostWorkersError`, `ClusterLostError`, `InvalidClientError`, `UnequalResultsError`.
+    """
+    if isinstance(function, SavedFunction):
+        content, checksum, manifest = read_content(function.path)
+        if checksum != function.checksum:
+            raise DamagedFileError(file=function.path, reason="it has changed since it was loaded")
+    elif isinstance(function, str | PathLike):
+        content, checksum, manifest = read_content(Path(function))
+    else:
+        raise NotCompiledError(what=type(function).__qualname__)
+    return map_content(
+        content, checksum, manifest, read_batch(batches),
+        client=client, repeats=repeats, seed=seed, threads=threads, chunk_size=chunk_size,
+        progress=progress, futures=futures,
+    )  # fmt: skip
+
+
+def map_content(
+    content: bytes,
+    checksum: str,
+    manifest: Manifest,
+    batch: Batch,
+    *,
+    client: Any,
+    repeats: int,
+    seed: int | None,
+    threads: int,
+    chunk_size: int | None,
+    progress: bool,
+    futures: bool,
+) -> Any:
+    """The same for a file that has been read."""
+    _check_number("repeats", repeats)
+    _check_number("threads", threads, MOST_THREADS)
+    if chunk_size is not None:
+        _check_number("chunk_size", chunk_size)
+    if seed is not None:
+        _check_number("seed", seed, 2**64 - 1, least=0)
+    if futures and progress:
+        raise BatchError(reason="futures=True waits for nothing: give progress=True to result()")
+    work = _work(checksum, manifest, batch, seed, repeats, threads)
+    if client is None:
+        if futures:
+            raise BatchError(reason="futures=True leaves results on a cluster: give a client")
+        return _map_here(content, work, batch, progress=progress)
+    on_cluster: Any = import_module("diastase_runtime.distributed.futures")
+    on_cluster.check_client(client)
+    mapped = on_cluster.give_out(client, content, work, batch, chunk_size)
+    return mapped if futures else mapped.result(progress=progress)
+
+
+def _check_number(name: str, value: Any, most: float = math.inf, *, least: int = 1) -> None:
+    is_number = isinstance(value, int) and not isinstance(value, bool)
+    if not is_number or not least <= value <= most:
+        wanted = "a positive integer" if most == math.inf else f"an integer from {least} to {most}"
+        raise BatchError(reason=f"{name} is {value!r}, which is not {wanted}")
+
+
+def _work(
+    checksum: str, manifest: Manifest, batch: Batch, seed: int | None, repeats: int, threads: int
+) -> Work:
+    """What is to be done with each element; raises where the function is for other arguments."""
+    element = batch.element(0)
+    numbers = serving(manifest.programs, batch.structure, (), element)
+    programs = [manifest.programs[number] for number in numbers]
+    results = {program.out_structure for program in programs}
+    if len(results) != 1:  # of several, sizes would decide what the result is
+        raise unserved(manifest, batch.structure, (), element)
+    if seed is None:
+        seed = programs[0].seed
+    if seed is None:
+        seed = random.getrandbits(63)
+    structure = results.pop()
+    return Work(manifest.name, checksum, tuple(numbers), structure, seed, repeats, threads)
+
+
+def _map_here(content: bytes, work: Work, batch: Batch, *, progress: bool) -> Any:
+    function = loaded(work.name, work.checksum, content)
+    calls = batch.length * work.repeats
+    told = _Bar(calls) if progress else None
+    part = run_range(function, work, batch.columns, 0, calls, told=told)
+    return joined(work, [part])
+
+
+class _Bar:
+    """A progress bar of a line, for maps in this process."""
+
+    def __init__(self, calls: int) -> None:
+        self._calls, self._began, self._shown = calls, time.monotonic(), 0.0
+
+    def __call__(self, done: int) -> None:
+        """Show how many are done, ten times a second at most."""
+        now = time.monotonic()
+        if done < self._calls and now < self._shown + 0.1:
+            return
+        self._shown = now
+        bar = "#" * (40 * done // self._calls)
+        end = "\n" if done == self._calls else ""
+        share, seconds = 100 * done // self._calls, now - self._began
+        print(f"\r[{bar:<40}] | {share}% Completed | {seconds:.1f} s", end=end, flush=True)

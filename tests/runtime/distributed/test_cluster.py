@@ -1,0 +1,244 @@
+"""Maps on a cluster: the results of this process, whatever workers there are and become of them."""
+
+import contextlib
+import os
+import signal
+import sys
+import threading
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pennylane as qml
+import pytest
+
+from diastase import qjit, value_and_grad
+from diastase.distributed import map
+from diastase_runtime.distributed import futures as on_cluster
+from diastase_runtime.distributed import workers
+from diastase_runtime.distributed.errors import (
+    ClusterLostError,
+    InvalidClientError,
+    LostWorkersError,
+    MappedElementError,
+    UnequalResultsError,
+    UnfitWorkerError,
+)
+from diastase_runtime.errors import WireOutOfRangeError
+from diastase_runtime.saved import processors
+from diastase_runtime.saved.errors import MissingProcessorFeaturesError, UnservedArgumentsError
+
+distributed = pytest.importorskip("distributed")
+COMPILERS = {"diastase", "diastase_mlir", "jax", "jaxlib", "llvmlite", "pennylane", "torch_mlir"}
+
+
+@contextlib.contextmanager
+def local_cluster(workers):
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 60}
+    with (
+        distributed.LocalCluster(n_workers=workers, **options) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(scope="module")
+def client():
+    with local_cluster(2) as client:
+        yield client
+
+
+@qjit
+def train(angles):
+    @qml.qnode(qml.device("lightning.qubit", wires=4))
+    def energy(angles):
+        qml.AngleEmbedding(angles["x"], wires=range(4))
+        for wire in range(3):
+            qml.CRY(angles["y"], wires=[wire, wire + 1])
+        return qml.expval(qml.Z(3) @ qml.X(0))
+
+    return value_and_grad(energy)(angles)
+
+
+@qjit
+def draws(x):
+    @qml.set_shots(30)
+    @qml.qnode(qml.device("lightning.qubit", wires=2))
+    def circuit():
+        qml.RX(x, wires=0)
+        return qml.counts(wires=0), qml.sample(wires=0)
+
+    return circuit()
+
+
+slow = qjit(lambda x: jax.lax.fori_loop(0, 200_000, lambda _, c: jnp.sin(c) + x, x))
+
+
+def bits(tree):
+    return [np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(tree)]
+
+
+def batch(count):
+    random = np.random.default_rng(count)
+    return {"x": random.uniform(-3, 3, (count, 4)), "y": random.uniform(-3, 3, count)}
+
+
+def test_results_are_those_of_this_process(client):
+    """However the batch is cut; what workers have imported compiles nothing."""
+    here = bits(map(train, batch(41)))
+    for size in (None, 1, 7, 40, 41, 1000):
+        assert bits(map(train, batch(41), client=client, chunk_size=size)) == here
+    imported = client.run(lambda: {name.partition(".")[0] for name in sys.modules})
+    assert len(imported) == 2
+    for names in imported.values():
+        assert "diastase_runtime" in names
+        assert not names & COMPILERS
+
+
+def test_a_worker_loads_a_function_once(client):
+    function = qjit(lambda x: jax.lax.fori_loop(0, 50_000, lambda _, c: jnp.cos(c) * x, x))
+    mapped = map(function, np.ones(40), client=client, chunk_size=2, futures=True)
+    mapped.result()
+    map(function, np.ones(50), client=client, chunk_size=2)
+    loads = client.run(workers.number_of_loads, mapped.work.checksum)
+    assert [*loads.values()] == [1, 1]
+
+
+def test_random_numbers_do_not_depend_on_the_workers(client):
+    angles = np.linspace(0, 3, 9)
+    for options in ({"repeats": 1}, {"repeats": 5}):
+        counts, samples = map(draws, angles, seed=3, **options)
+        for size in (1, 4, None):
+            found = map(draws, angles, seed=3, client=client, chunk_size=size, **options)
+            assert found[0] == counts
+            assert found[1].tobytes() == samples.tobytes()
+
+
+def test_results_that_stay_on_the_cluster(client):
+    mapped = map(train, batch(20), client=client, chunk_size=6, futures=True)
+    assert repr(mapped) == "<MappedFutures train: 20 elements in 4 chunks>"
+    assert len(mapped) == len(mapped.futures) == 4
+    sums = client.map(lambda part: part.tree()[0].sum(), mapped.futures)
+    values, _ = mapped.result()
+    assert sum(client.gather(sums)) == pytest.approx(values.sum())
+    assert bits(mapped.result()) == bits(map(train, batch(20)))
+
+
+def test_a_batch_larger_than_a_message(client, monkeypatch):
+    monkeypatch.setattr(on_cluster, "_BYTES_AT_ONCE", 100)
+    numbers = np.arange(400.0).reshape(20, 20)
+    function = qjit(lambda x: x.sum())
+    assert bits(map(function, numbers, client=client, chunk_size=3)) == bits(numbers.sum(1))
+
+
+def test_progress_is_shown(client, capsys):
+    map(train, batch(10), client=client, progress=True)
+    assert "100% Completed" in capsys.readouterr().out
+
+
+def test_the_first_element_that_fails_is_named(client):
+    @qjit
+    def on_wire(wire):
+        @qml.qnode(qml.device("lightning.qubit", wires=2))
+        def circuit():
+            qml.X(wires=wire)
+            return qml.probs()
+
+        return circuit()
+
+    wires = np.zeros(30, int)
+    wires[[11, 12, 29]] = 7, 8, 9
+    for size in (1, 4, 30, None):
+        with pytest.raises(MappedElementError, match="element 11 of on_wire") as caught:
+            map(on_wire, wires, client=client, chunk_size=size)
+        assert caught.value.index == 11
+        assert isinstance(caught.value.__cause__, WireOutOfRangeError)
+        assert "qml.X(wires=wire)" in str(caught.value)
+
+
+def test_results_of_different_sizes(client):
+    sized = qjit(lambda n: jnp.ones(n))
+    with pytest.raises(UnequalResultsError, match=r"\(2,\) .* \(3,\) for element 2"):
+        map(sized, np.array([2, 2, 3, 3]), client=client, chunk_size=2)
+
+
+def test_types_that_a_function_was_not_saved_for(client):
+    qjit(lambda x: x).save("f.diastase", types="f64[3]")
+    with pytest.raises(UnservedArgumentsError):
+        map("f.diastase", np.ones((5, 2)), client=client)
+
+
+def test_workers_whose_processor_lacks_something(client):
+    def let_have(flags):
+        processors.flags.cache_clear()
+        processors.PROCESSORS = flags
+
+    client.run(let_have, processors.PROCESSORS.with_name("none"))
+    try:
+        with pytest.raises(UnfitWorkerError, match=r"process \d+ of ") as caught:
+            map(qjit(lambda x: jnp.tan(x) - 7), np.ones(8), client=client)
+        assert isinstance(caught.value.__cause__, MissingProcessorFeaturesError)
+    finally:
+        client.run(let_have, processors.PROCESSORS)
+
+
+def test_a_worker_that_dies(client):
+    """Its elements run again, on others or on the one that takes its place."""
+    numbers = np.linspace(0, 1, 60)
+    here = map(slow, numbers)
+    mapped = map(slow, numbers, client=client, chunk_size=2, futures=True)
+    mapped.futures[0].result()
+    os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
+    assert mapped.result().tobytes() == here.tobytes()
+    client.wait_for_workers(2)
+
+
+def test_workers_that_die_again_and_again(client):
+    """As `allowed-failures` of the scheduler has it."""
+    scheduler = client.cluster.scheduler
+    before, scheduler.allowed_failures = scheduler.allowed_failures, 0
+    try:
+        processes = client.run(os.getpid)
+        mapped = map(slow, np.ones(400), client=client, chunk_size=200, futures=True)
+        while not any(client.processing().values()):
+            pass
+        for process in processes.values():
+            os.kill(process, signal.SIGKILL)
+        with pytest.raises(LostWorkersError, match=r"elements (0 to 199|200 to 399): Attempted"):
+            mapped.result()
+    finally:
+        scheduler.allowed_failures = before
+    client.wait_for_workers(2)
+
+
+def test_tasks_that_are_given_up(client):
+    mapped = map(slow, np.ones(400), client=client, chunk_size=100, futures=True)
+    mapped.cancel()
+    with pytest.raises(ClusterLostError, match="cancelled"):
+        mapped.result()
+
+
+def test_packages_that_workers_do_not_have(client):
+    mapped = map(train, batch(3), client=client, futures=True)
+    told = mapped._told(0, ModuleNotFoundError("No module named 'diastase_runtime'"))
+    assert isinstance(told, UnfitWorkerError)
+    assert "No module named 'diastase_runtime'" in str(told)
+
+
+def test_clusters_that_go_away_and_clients_that_cannot_be_asked():
+    with local_cluster(1) as client:
+        mapped = map(slow, np.ones(2000), client=client, futures=True)
+        closing = threading.Timer(0.2, client.cluster.close)
+        closing.start()
+        with pytest.raises(ClusterLostError, match="2000 elements"):
+            mapped.result()
+        closing.join()
+        with pytest.raises(ClusterLostError):
+            map(slow, np.ones(2), client=client)
+        with pytest.raises(InvalidClientError, match="LocalCluster"):
+            map(slow, np.ones(2), client=client.cluster)
+        client.close()
+        with pytest.raises(ClusterLostError, match="the client is closed"):
+            map(slow, np.ones(2), client=client)
+        with pytest.raises(ClusterLostError, match="the client is closed"):
+            mapped.result()
