@@ -115,7 +115,7 @@ def derivatives_of_pennylane():
             qml.CRY(x[1] * i, wires=[0, 1])
         return qml.expval(qml.Z(0) @ qml.X(1))
 
-    return tuple(of_pennylane(f(unrolled), X) for f in (jax.value_and_grad, jax.hessian))
+    return tuple(of_pennylane(jax.jit(f(unrolled)), X) for f in (jax.value_and_grad, jax.hessian))
 
 
 def test_shots_outcomes_loops_and_sizes():

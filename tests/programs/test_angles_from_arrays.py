@@ -303,7 +303,7 @@ SAME_SIZE = [
 ]
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("read", SAME_SIZE)
 def test_a_module_does_not_grow_with_the_number_of_angles(read):
     counts = 600, 1800  # of both, vectors are too large for the stack

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from jax import lax
 
 from diastase import qjit
+from sampled import examples
 
 FEW = settings(
     max_examples=6, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck)
@@ -87,8 +88,7 @@ wide_axis = st.fixed_dictionaries(
 )
 
 
-@pytest.mark.sample(4)
-@settings(FEW, max_examples=12)
+@settings(FEW, max_examples=examples(12))
 @given(axes=st.lists(wide_axis, min_size=1, max_size=3), channels=st.sampled_from([1, 3, 16]))
 def test_known_sizes(compare_native, axes, channels):
     """Formulas of few taps, axis after axis of more; what pads the array before is taken in."""
