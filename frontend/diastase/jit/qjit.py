@@ -170,7 +170,7 @@ class QJIT(ProgramTexts, Generic[P, R]):
     def _call_first(self, call: Call, leaves: list[Any], tree: Any, flat_key: Hashable) -> Any:
         """Call with arguments for which no plan is known."""
         if autograd_calls.is_boxed(leaves):
-            return autograd_calls.call_boxed(self, call)
+            return autograd_calls.call_boxed(functools.partial(QJIT.__call__, self), self, call)
         try:
             plan = self._plan(call, leaves, tree)
         except LeakedTracerError:

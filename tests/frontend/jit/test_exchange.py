@@ -32,6 +32,7 @@ def doubled(x):
 TYPES = ["float64", "float32", "complex128", "complex64", "int64", "int32", "int8", "uint8", "bool"]
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0,)])
 def test_results_are_those_of_the_array_itself(dtype, shape):

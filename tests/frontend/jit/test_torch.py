@@ -112,6 +112,17 @@ def test_memory_is_shared_without_a_graph(params):
     np.testing.assert_array_equal(doubled(conjugate), [-2j, -2j])
 
 
+def test_static_arguments_and_keywords():
+    @qjit(static_argnames="power")
+    def raised(x, *, scale, power):
+        return scale * x**power
+
+    x = torch.tensor(2.0, dtype=torch.float64, requires_grad=True)
+    scale = torch.tensor(3.0, dtype=torch.float64, requires_grad=True)
+    raised(x, scale=scale, power=3).backward()
+    assert (x.grad, scale.grad) == (torch.tensor(36.0), torch.tensor(8.0))
+
+
 def test_what_is_elsewhere_is_refused():
     compiled = qjit(lambda x: 2 * x)
     for tensor, reason in (

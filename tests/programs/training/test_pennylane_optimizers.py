@@ -151,6 +151,27 @@ def test_static_and_keyword_arguments_under_autograd():
     np.testing.assert_allclose(slope(3), 3 * p[0] * p**2 + [np.sum(p**3), 0], atol=1e-12)
 
 
+def test_methods_of_pytrees_under_autograd():
+    @jax.tree_util.register_pytree_node_class
+    class Model:
+        def __init__(self, weight):
+            self.weight = weight
+
+        def tree_flatten(self):
+            return (self.weight,), None
+
+        @classmethod
+        def tree_unflatten(cls, _, children):
+            return cls(*children)
+
+        @qjit
+        def scaled(self, x):
+            return self.weight * x**2
+
+    x = qml.numpy.array(2.0, requires_grad=True)
+    assert qml.grad(Model(3.0).scaled)(x) == 12.0
+
+
 def test_results_are_trainable_if_an_argument_is():
     double = qjit(lambda x, y: (2 * x + y, x.shape[0]))
     values = qml.numpy.array([1.0, 2.0], requires_grad=False)

@@ -12,7 +12,7 @@ around them. So, as a QNode does:
   again, that one is differentiated in the same way, so orders nest.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,21 +53,21 @@ def _as_tensor(result: Any, trainable: bool) -> Any:
     return tensor(np.array(result), requires_grad=trainable)
 
 
-def call_boxed(compiled: Any, call: Call) -> Any:
-    """Call a compiled function with boxes among its arguments."""
+def call_boxed(run: Callable[..., Any], compiled: Any, call: Call) -> Any:
+    """Call a compiled function, by `run`, with boxes among its arguments."""
     compiled.programs.made.refuse_if_replaced(compiled.signature.name)
     leaves, tree = jax.tree_util.tree_flatten((call.args, call.kwargs))
     results = _Results()
 
-    def run(*leaves: Any) -> Any:
+    def vector(*leaves: Any) -> Any:
         args, kwargs = call.merge(*jax.tree_util.tree_unflatten(tree, leaves))
-        return results.taken_apart(compiled(*args, **kwargs))
+        return results.taken_apart(run(*args, **kwargs))
 
     def pulled_back(argnums: Sequence[int], ans: Any, leaves: Any, options: Any) -> Any:
         program = pull_back(compiled, call, tree, tuple(argnums))
         return lambda cotangent: program(list(leaves), cotangent)
 
-    differentiable: Any = primitive(run)
+    differentiable: Any = primitive(vector)
     define_pull_back(differentiable, pulled_back)
     return results.rebuilt(differentiable(*leaves))
 

@@ -263,8 +263,8 @@ class Blocks:
 
     def _converted(self, expression: Expression, kind: str) -> str:
         if (expression.kind, kind) != ("b", "i"):
-            reason = "needs the value of an integer that outcomes decide as another kind of number"
-            raise NotSayableError(f"{reason}, for which QIR has no instruction")
+            reason = "makes a floating-point number of an integer that outcomes decide"
+            raise NotSayableError(f"{reason}, which QIR cannot do: let the loop carry one")
         self._computes("i")
         return self._register(f"zext i1 {self.operand(expression, 'b')} to i64")
 
