@@ -2,9 +2,11 @@
 
 import doctest
 import linecache
+import os
 import re
 import runpy
 from pathlib import Path
+from unittest import mock
 
 import jax
 import jax.numpy as jnp
@@ -76,7 +78,8 @@ def test_programs_in_the_docs_run(page):
     So do those marked `pycon`, which print what they say.
     """
     names: dict = {"__name__": page.stem}
-    with acting_as_catalyst():  # so that a page that begins to act so ends here
+    # What a page begins to act as, and what a cluster leaves in the environment, ends here.
+    with acting_as_catalyst(), mock.patch.dict(os.environ):
         for number, (kind, source) in enumerate(ANY_BLOCK.findall(page.read_text())):
             file = f"<{page_name(page)}, block {number}>"
             if kind == "pycon":

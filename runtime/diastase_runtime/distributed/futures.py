@@ -18,7 +18,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from diastase_runtime.distributed.batches import Batch
 from diastase_runtime.distributed.chunks import bounds, chunk_size
@@ -30,7 +29,7 @@ from diastase_runtime.distributed.errors import (
     UnfitWorkerError,
 )
 from diastase_runtime.distributed.results import joined
-from diastase_runtime.distributed.workers import run_chunk, run_timed, shipped
+from diastase_runtime.distributed.workers import MOST_FUNCTIONS, run_chunk, run_timed, shipped
 from diastase_runtime.errors import DiastaseError
 
 _PATIENCE = 0.25
@@ -38,8 +37,8 @@ _PATIENCE = 0.25
 _BYTES_AT_ONCE = 4_000_000
 """Of a batch, in one message to the scheduler."""
 
-_files: WeakKeyDictionary[Any, dict[str, Any]] = WeakKeyDictionary()
-"""Of each client, the files that its cluster has, by their checksums."""
+_FILES = "_diastase_files"
+"""An attribute of clients: the files that the cluster has, by their checksums. They end with it."""
 
 
 def check_client(client: Any) -> None:
@@ -114,10 +113,9 @@ class MappedFutures:
         if isinstance(cause, BaseException):
             error.__cause__ = cause
         if isinstance(error, import_module("distributed").KilledWorker):
-            first, count = (value // self.work.repeats for value in self.chunks[number])
-            return LostWorkersError(
-                function=name, first=first, last=first + max(count, 1) - 1, reason=str(error)
-            )
+            first, count = self.chunks[number]
+            ends = first // self.work.repeats, (first + count - 1) // self.work.repeats
+            return LostWorkersError(function=name, first=ends[0], last=ends[1], reason=str(error))
         if isinstance(error, ImportError):
             return UnfitWorkerError(function=name, worker="a worker, or the scheduler", error=error)
         return error
@@ -193,13 +191,15 @@ def _seconds(future: Any) -> float:
 
 def _file(client: Any, checksum: str, content: bytes) -> Any:
     """The task whose result is the file; one for all maps of a client."""
-    known = _files.setdefault(client, {})
-    future = known.get(checksum)
+    known: dict[str, Any] = vars(client).setdefault(_FILES, {})
+    future = known.pop(checksum, None)
     if future is None or future.status in ("cancelled", "lost", "error"):
         with _graphs_of_any_size():
             future = client.submit(shipped, content, key=f"diastase-{checksum}")
         client.replicate([future])  # or Dask would give tasks to the worker that has it
-        known[checksum] = future
+    known[checksum] = future  # those that were used last come last
+    if len(known) > MOST_FUNCTIONS:
+        del known[next(iter(known))]
     return future
 
 

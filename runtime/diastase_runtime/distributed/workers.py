@@ -21,7 +21,8 @@ from diastase_runtime.memref import keep_freed_memory_always
 from diastase_runtime.saved.errors import DamagedFileError
 from diastase_runtime.saved.function import SavedFunction, load_from
 
-_MOST_FUNCTIONS = 32
+MOST_FUNCTIONS = 32
+"""That a process, or a cluster for a client, keeps."""
 _loaded: OrderedDict[str, SavedFunction] = OrderedDict()
 """By checksums of files, those last that were used last."""
 _loads: dict[str, int] = {}
@@ -47,7 +48,7 @@ def loaded(name: str, checksum: str, content: bytes) -> SavedFunction:
                 raise DamagedFileError(file=Path(name), reason="it has another function")
             _loaded[checksum] = function
             _loads[checksum] = _loads.get(checksum, 0) + 1
-            if len(_loaded) > _MOST_FUNCTIONS:
+            if len(_loaded) > MOST_FUNCTIONS:
                 _loaded.popitem(last=False)
         _loaded.move_to_end(checksum)
     return function

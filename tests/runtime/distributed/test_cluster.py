@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import threading
+from unittest import mock
 
 import jax
 import jax.numpy as jnp
@@ -36,6 +37,7 @@ COMPILERS = {"diastase", "diastase_mlir", "jax", "jaxlib", "llvmlite", "pennylan
 def local_cluster(workers):
     options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": 60}
     with (
+        mock.patch.dict(os.environ),  # in which Dask leaves what is meant for workers
         distributed.LocalCluster(n_workers=workers, **options) as cluster,
         distributed.Client(cluster) as client,
     ):
