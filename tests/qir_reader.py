@@ -25,11 +25,11 @@ FIXED = {
     "t__adj": np.diag([1, np.exp(-0.25j * np.pi)]),
 }
 AXES = {"rx__body": "x__body", "ry__body": "y__body", "rz__body": "z__body"}
-CONTROLLED = {"cnot__body": "x__body", "cz__body": "z__body", "ccx__body": "x__body"}
+CONTROLLED = {"cx__body": "x__body", "cz__body": "z__body", "ccx__body": "x__body"}
 QIS, RT = "__quantum__qis__", "__quantum__rt__"
 SIGNATURES = {
     **dict.fromkeys(FIXED, "ptr"), **dict.fromkeys(AXES, "double ptr"), "reset__body": "ptr",
-    "cnot__body": "ptr ptr", "cz__body": "ptr ptr", "swap__body": "ptr ptr",
+    "cx__body": "ptr ptr", "cz__body": "ptr ptr", "swap__body": "ptr ptr",
     "ccx__body": "ptr ptr ptr", "mz__body": "ptr ptr",
 }  # fmt: skip
 

@@ -7,6 +7,7 @@ from collections import defaultdict
 import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
+import pyqir
 import pytest
 
 from diastase import cond, for_loop, grad, measure, qjit, while_loop
@@ -118,6 +119,28 @@ def test_random_dynamic_programs_give_the_same(seed):
     assert found == pytest.approx(expected, abs=1e-9)
 
 
+@pytest.mark.parametrize("seed", [0, 1, 4, 7])
+def test_the_runner_of_the_qir_alliance_gives_the_same(seed):
+    runner = pytest.importorskip("qirrunner")
+    program = random_program(random.Random(seed), 2, 6)
+    text, expected = qjit(compiled(program)).trace().qir, distribution(program)
+    shots, output = 1000, runner.OutputHandler()
+    bitcode = pyqir.Module.from_ir(pyqir.Context(), text).bitcode
+    runner.run_bytes(bitcode, shots=shots, output_fn=output.handle)
+    counts = defaultdict(int)
+    for shot in output.get_output().split("START")[1:]:
+        records = [line.split("\t") for line in shot.splitlines() if line.startswith("OUTPUT")]
+        values = {label: int(value) for _, kind, value, label in records if kind != "TUPLE"}
+        known = next(iter(expected))[:2]
+        own = [values.get(f"{place}_value_0", each) for place, each in enumerate(known)]
+        bits = "".join(str(values[f"2_probs_{wire}"]) for wire in range(WIRES))
+        counts[(*own, int(bits, 2))] += 1
+    assert set(counts) <= set(expected)
+    for key, weight in expected.items():
+        spread = np.sqrt(max(weight * (1 - weight), 1 / shots) / shots)
+        assert abs(counts[key] / shots - weight) < 6 * spread
+
+
 def test_the_text_of_a_straight_circuit():
     @qjit
     @qml.qnode(device(2))
@@ -142,7 +165,7 @@ entry:
 
 body:
   call void @__quantum__qis__h__body(ptr null)
-  call void @__quantum__qis__cnot__body(ptr null, ptr inttoptr (i64 1 to ptr))
+  call void @__quantum__qis__cx__body(ptr null, ptr inttoptr (i64 1 to ptr))
   call void @__quantum__qis__h__body(ptr null)
   br label %measurements
 
@@ -162,7 +185,7 @@ output:
 
 declare void @__quantum__rt__initialize(ptr)
 declare void @__quantum__qis__h__body(ptr)
-declare void @__quantum__qis__cnot__body(ptr, ptr)
+declare void @__quantum__qis__cx__body(ptr, ptr)
 declare void @__quantum__qis__mz__body(ptr, ptr writeonly) #1
 declare void @__quantum__rt__array_record_output(i64, ptr)
 declare void @__quantum__rt__result_record_output(ptr, ptr)

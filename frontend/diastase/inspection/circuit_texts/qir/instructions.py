@@ -1,8 +1,9 @@
 """Gates of `stdgates.inc`, controlled by any wires, as instructions that every QIR device has.
 
-These are the ones of pyqir's builder: h, x, y, z, s, t and their adjoints, rx, ry, rz, cnot, cz,
-ccx, swap. A gate is equal to its instructions up to a phase that nothing shows: it is controlled
-by nothing else, and a branch is taken or not.
+These are the ones of pyqir's builder: h, x, y, z, s, t and their adjoints, rx, ry, rz, cx, cz, ccx,
+swap; but pyqir writes `cnot` for `cx`, which the Quantum Development Kit does not read. A gate is
+equal to its instructions up to a phase that nothing shows: it is controlled by nothing else, and a
+branch is taken or not.
 
     C^k p(a)  = C^k rz(a), C^(k-1) p(a/2) on the last control
     C^k rz(a) = rz(a/2), C^k x, rz(-a/2), C^k x             ry alike
@@ -22,7 +23,7 @@ from diastase.inspection.circuit_texts.statements import Gate, Wire
 
 FUNCTIONS = {
     **{name: f"{name}__body" for name in ("h", "x", "y", "z", "s", "t", "rx", "ry", "rz")},
-    "sdg": "s__adj", "tdg": "t__adj", "cx": "cnot__body", "cz": "cz__body", "ccx": "ccx__body",
+    "sdg": "s__adj", "tdg": "t__adj", "cx": "cx__body", "cz": "cz__body", "ccx": "ccx__body",
     "swap": "swap__body",
 }  # fmt: skip
 """The functions of the instruction set, without `__quantum__qis__`."""
