@@ -41,6 +41,7 @@ class Call:
     kwargs: dict[str, Any]
     static: tuple[tuple[int | str, Any], ...] = ()
 
+    @functools.cached_property
     def positions(self) -> list[int]:
         """Where the traced positional arguments stand among all of them."""
         taken = {place for place, _ in self.static if isinstance(place, int)}
@@ -119,26 +120,31 @@ class Signature:
 
     def position_name(self, position: int) -> str:
         """Find the user's name of the argument at a position of the call."""
-        positional = [p for p in self._parameter_list() if p.kind in _POSITIONAL]
-        if position < len(positional):
-            return positional[position].name
-        variadic = [p for p in self._parameter_list() if p.kind is inspect.Parameter.VAR_POSITIONAL]
-        name = variadic[0].name if variadic else "args"
-        return f"{name}[{position - len(positional)}]"
+        names, variadic = self._names_by_position
+        if position < len(names):
+            return names[position]
+        return f"{variadic}[{position - len(names)}]"
+
+    @functools.cached_property
+    def _names_by_position(self) -> tuple[list[str], str]:
+        """Of positional parameters, and of the one that takes all others."""
+        parameters = self._parameter_list()
+        variadic = (p.name for p in parameters if p.kind is inspect.Parameter.VAR_POSITIONAL)
+        return [p.name for p in parameters if p.kind in _POSITIONAL], next(variadic, "args")
 
     def leaf_name(self, path: Sequence[Any], call: Call) -> str:
         """Name of a leaf of `(args, kwargs)`, both without static values: `params['w'][0]`."""
         rest = keystr(tuple(path[2:]))
         if path[0].idx == 1:
             return f"{path[1].key}{rest}"
-        return f"{self.position_name(call.positions()[path[1].idx])}{rest}"
+        return f"{self.position_name(call.positions[path[1].idx])}{rest}"
 
     def positional_names(self) -> list[str] | None:
         """The names of all positional parameters; None where there may be any number of them."""
         kinds = [p.kind for p in self._parameter_list()]
         if self.parameters is None or inspect.Parameter.VAR_POSITIONAL in kinds:
             return None
-        return [p.name for p in self._parameter_list() if p.kind in _POSITIONAL]
+        return self._names_by_position[0]
 
     def bound(self, to: Watched) -> "Signature":
         """Make the signature of a bound method."""

@@ -18,7 +18,7 @@ would transpose each of a thousand slices to an array of zeros with the part in 
 The trap: only the gradient of `total` is meant.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,7 +72,10 @@ def surrogate_gradient(
 
     _, pull_back = jax.vjp(loss, evaluated(slicing, values))
     (found,) = pull_back(jnp.float64(1))
-    return [_put_together(variable, parts, found) for variable in sources]
+    of_source = {variable: list[tuple[Any, Part, Any]]() for variable in sources}
+    for (variable, part), cotangent in zip(parts.items(), found, strict=True):
+        of_source[part.root].append((variable, part, cotangent))
+    return [_put_together(variable, of_source[variable]) for variable in sources]
 
 
 def _without_parts(
@@ -98,14 +101,14 @@ def _without_parts(
     return slicing, rest, {variable: parts[variable] for variable in used}
 
 
-def _put_together(variable: Any, parts: Mapping[Any, Part], cotangents: Sequence[Any]) -> Any:
-    """The cotangent of an input, given those of all parts."""
+def _put_together(variable: Any, parts: Sequence[tuple[Any, Part, Any]]) -> Any:
+    """The cotangent of an input, given its parts, each with its variable and its cotangent."""
     aval = variable.aval
     total, places, numbers = None, list[np.ndarray](), list[Any]()
-    for (own, part), cotangent in zip(parts.items(), cotangents, strict=True):
+    for own, part, cotangent in parts:
         if own is variable:
             total = cotangent
-        elif part.root is variable:
+        else:
             places.append(part.places(cotangent.shape))
             numbers.append(lax.reshape(cotangent, (cotangent.size,)))
     if places:

@@ -93,7 +93,7 @@ class AbstractedAxes:
         """The entries of a tuple, each with its place, by the names of their arguments."""
         names, static = signature.positional_names(), set(signature.static_positions)
         if names is None:
-            positions = call.positions()
+            positions = call.positions
             count = len(call.args) + sum(isinstance(place, int) for place, _ in call.static)
             names, static = list(map(signature.position_name, range(count))), set(range(count))
             static -= set(positions)
@@ -179,7 +179,7 @@ def _named_axes(
 
 def _traced_arguments(signature: Signature, call: Call) -> list[tuple[str, Any]]:
     """Names and values, in the order in which JAX flattens them."""
-    positional = zip(call.positions(), call.args, strict=True)
+    positional = zip(call.positions, call.args, strict=True)
     named = sorted(call.kwargs.items())
     return [(signature.position_name(position), value) for position, value in positional] + named
 
