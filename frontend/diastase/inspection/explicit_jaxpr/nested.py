@@ -101,6 +101,7 @@ def translate_nested(scope: Scope, equation: Any) -> None:
     captured = list(dict.fromkeys(size for part in nested for size in part.scope.captured))
     sizes = [scope.held(size) for size in captured]
     constants = _CONSTANTS.get(equation.primitive.name, _Constants())
+    count = constants.counted(own)
     declared, at = scope.declare_implicit(equation.outvars), places_of(equation.outvars)
     returned = [*at] if equation.primitive.name in _RETURNS_SIZES else [*declared]
     implicit = [declared.get(size) or ExplicitVariable(size_type()) for size in returned]
@@ -108,7 +109,6 @@ def translate_nested(scope: Scope, equation: Any) -> None:
     def finish(value: Any) -> Any:
         if not isinstance(value, Nested):
             return map_parts(finish, value)
-        count = constants.counted(own)
         return value.finish(
             captured, count, [size_at(value.outputs, at[size][0]) for size in returned]
         )
