@@ -142,7 +142,7 @@ def sweep(
         "",
         f"In the least disturbed rounds, two workers are {one['seconds'] / two['seconds']:.2f} "
         f"times as fast as one. The workers have {share:.0f} % of the processors' time of that "
-        f"map. By the least of the processors' times, two would be {bound:.2f} times as fast on two "
+        f"map. By the least of the processors' times, two were {bound:.2f} times as fast on two "
         "cores that do nothing else. Results are the same bits, of all rounds and of this process.",
     ]
     return lines, element
