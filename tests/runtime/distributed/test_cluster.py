@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import threading
+import time
 from unittest import mock
 
 import jax
@@ -103,7 +104,8 @@ def test_a_worker_loads_a_function_once(client):
     mapped.result()
     map(function, np.ones(50), client=client, chunk_size=2)
     loads = client.run(workers.number_of_loads, mapped.work.checksum)
-    assert [*loads.values()] == [1, 1]
+    assert len(loads) == 2
+    assert max(loads.values()) == 1
 
 
 def test_random_numbers_do_not_depend_on_the_workers(client):
@@ -201,12 +203,13 @@ def test_workers_that_die_again_and_again(client):
     before, scheduler.allowed_failures = scheduler.allowed_failures, 0
     try:
         processes = client.run(os.getpid)
-        mapped = map(slow, np.ones(400), client=client, chunk_size=200, futures=True)
-        while not any(client.processing().values()):
-            pass
+        mapped = map(slow, np.ones(2000), client=client, chunk_size=1000, futures=True)
+        until = time.monotonic() + 20
+        while not any(client.processing().values()) and time.monotonic() < until:
+            time.sleep(0.01)
         for process in processes.values():
             os.kill(process, signal.SIGKILL)
-        with pytest.raises(LostWorkersError, match=r"elements (0 to 199|200 to 399): Attempted"):
+        with pytest.raises(LostWorkersError, match=r"elements (0 to 999|1000 to 1999): Attempted"):
             mapped.result()
     finally:
         scheduler.allowed_failures = before
