@@ -18,7 +18,8 @@ def _sum(program, style):
     def function(v, state):
         result = run(program, state._replace(v=v), style)
         weights = jnp.arange(1.0, result.v.shape[0] + 1)
-        return (result.v * weights).sum() + (result.m * weights).sum() / 4 + result.c.real.sum()
+        vectors = ((result.v - result.w / 2) * weights).sum()
+        return vectors + (result.m * weights).sum() / 4 + result.c.real.sum()
 
     return function
 
