@@ -52,8 +52,8 @@ MEASUREMENTS = {
 
 
 def as_numbers(result):
-    """The four numbers that a program goes on with, whatever was measured."""
+    """The four different numbers that a program goes on with, whatever was measured."""
     result = jnp.ravel(jnp.asarray(result)).astype(jnp.float64)
     if result.size > 4:
         result = result[:4] - 0.7 * result[4:]
-    return jnp.resize(result, (4,))
+    return jnp.resize(result, (4,)) * jnp.array([1.0, 0.8, -0.9, 0.7])

@@ -13,7 +13,7 @@ some circuits keep to gates that leave wires in states that are known.
 from hypothesis import strategies as st
 
 from fuzz.gates import CHANNELS, CONTROLLED, FIXED, GATES, MEASUREMENTS, PLAIN
-from fuzz.steps import DISCONTINUOUS, STEPS
+from fuzz.steps import DISCONTINUOUS, LINKED, STEPS
 
 WIRES = 4
 PLACES = 4
@@ -27,11 +27,12 @@ def is_body(part):
 
 places = st.integers(0, PLACES - 1)
 wires = st.integers(0, WIRES - 1)
-trips = st.integers(0, 3)
+trips = st.sampled_from([2, 3, 2, 3, 1, 0])
 
 
 def _lists(kind, *parts):
-    return st.tuples(st.just(kind), *parts).map(list)
+    kind = st.just(kind) if isinstance(kind, str) else kind
+    return st.tuples(kind, *parts).map(list)
 
 
 def mostly(common, rare, one_in=4):
@@ -254,34 +255,47 @@ CARRIED = ["vmckw", "vk", "vkw", "mk", "vmk", "ckw", "mkw", "kw"]
 """What loops carry, by the names of arrays."""
 
 
-def statements(names, circuit):
+def statements(names, circuit=None):
     """Statements with these steps: single ones, circuits, and control flow around statements."""
-    step = st.sampled_from(["exchange", *names]).map(
-        lambda name: ["step", name] if name in STEPS else [name]
-    )
+    step = st.sampled_from(names).map(lambda name: ["step", name] if name in STEPS else [name])
     trips_or_any = st.one_of(st.none(), trips)
     carried = mostly(st.sampled_from(CARRIED), st.just(CARRIED[0]))
-    return st.recursive(
-        mostly(step, circuit),
-        lambda inner: mostly(
-            inner,
-            st.one_of(
-                _lists("for", trips_or_any, st.lists(inner, max_size=3), carried),
-                _lists("while", trips_or_any, st.lists(inner, max_size=3), carried),
-                _lists("if", st.lists(inner, max_size=2), st.lists(inner, max_size=2)),
-                _lists("switch", st.lists(st.lists(inner, max_size=2), min_size=2, max_size=3)),
-                _lists("map", st.lists(inner, min_size=1, max_size=2)),
-                _lists("jit", st.lists(inner, min_size=1, max_size=3)),
-            ),
-            one_in=3,
-        ),
-        max_leaves=6,
-    )
+
+    def control(inner):
+        body = st.lists(inner, min_size=1, max_size=4)
+        loop = _lists(st.sampled_from(["for", "while"]), trips_or_any, body, carried)
+        other = st.one_of(
+            _lists("if", st.lists(inner, max_size=2), st.lists(inner, max_size=2)),
+            _lists("switch", st.lists(st.lists(inner, max_size=2), min_size=2, max_size=3)),
+            _lists("map", st.lists(inner, min_size=1, max_size=2)),
+            _lists("jit", st.lists(inner, min_size=1, max_size=3)),
+        )
+        return mostly(inner, mostly(loop, other, one_in=2), one_in=3)
+
+    leaf = step if circuit is None else mostly(step, circuit)
+    return st.recursive(leaf, control, max_leaves=6)
 
 
 ALL = sorted(STEPS)
 SMOOTH = sorted(STEPS.keys() - DISCONTINUOUS)
 
-# Hypothesis draws short lists: of statements that begin a list of one, most would be alone.
-PROGRAM = st.lists(statements(ALL, ANY_CIRCUIT), min_size=3, max_size=8)
-DIFFERENTIABLE = st.lists(statements(SMOOTH, CIRCUIT), min_size=3, max_size=6)
+
+def programs(names, circuit=None, most=8):
+    """Programs of a few of these steps each, so that the same ones meet in several ways."""
+    linked = sorted({"exchange", *LINKED} & {"exchange", *names})
+    few = st.tuples(
+        st.lists(st.sampled_from(names), min_size=1, max_size=5),
+        st.lists(st.sampled_from(linked), min_size=1, max_size=5),
+    ).map(lambda both: sorted({*both[0], *both[1]}))
+    # Hypothesis draws short lists: of statements that begin a list of one, most would be alone.
+    return few.flatmap(
+        lambda names: st.lists(statements(names, circuit), min_size=3, max_size=most)
+    )
+
+
+PROGRAM = programs(ALL, ANY_CIRCUIT)
+DIFFERENTIABLE = programs(SMOOTH, CIRCUIT, most=5)
+
+ARRAYS = programs(ALL)
+SMOOTH_ARRAYS = programs(SMOOTH, most=5)
+"""Programs without circuits, which take a third of the time."""

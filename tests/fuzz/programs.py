@@ -98,7 +98,8 @@ def _circuit(state, style, gates, measured, passes=()):
     if style.loops == "python":  # default.qubit is several times faster on arrays of NumPy
         given = np.asarray(given)
     numbers = as_numbers(circuit(given, zero))
-    return state._replace(v=state.v.at[:4].set(jnp.asarray(numbers, state.v.dtype)))
+    numbers = jnp.asarray(numbers - state.v[:4] / 4, state.v.dtype)
+    return state._replace(v=state.v.at[:4].set(numbers))
 
 
 ALL = "vmckw"

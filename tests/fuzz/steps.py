@@ -69,6 +69,8 @@ OF_VECTOR = {
     "mapped": lambda s: _each_row(s.m) / (1 + s.m.shape[0]),
     "other": lambda s: s.w,
     "product of both": lambda s: jnp.tanh(s.v * s.w + 0.3 * s.w),
+    "turned other": lambda s: s.v / 2 + s.w[::-1] / 2,
+    "matvec of other": lambda s: jnp.tanh(s.m @ s.w) + s.v / 3,
     "element": lambda s: s.v / 2 + s.w[s.k % s.w.shape[0]] / 3,
     "row anywhere": lambda s: s.m[s.k % s.m.shape[0]] / 3 + s.v / 2,
     "joined": lambda s: jnp.concatenate([s.v[1:], s.w])[: s.v.shape[0]],
@@ -144,3 +146,10 @@ DISCONTINUOUS = {
     "sliced", "sorted columns", "narrow", "interpolated", "largest place", "counted", "floor",
 }  # fmt: skip
 """Steps that have a jump or a kink somewhere, or fewer digits: no finite differences of these."""
+
+LINKED = {
+    "added anywhere", "columns", "decayed", "element", "filled", "kept", "kept and turned",
+    "kept anywhere", "matvec of other", "other", "pasted", "placed", "product of both",
+    "row anywhere", "set", "sliced", "taken", "turned other", "window",
+}  # fmt: skip
+"""Steps that read or write at computed places, or take one vector to the other."""

@@ -22,14 +22,16 @@ REGISTERED = (
 """Whose checks are in the table."""
 
 SHARES = {
-    "eager_jax_and_default_qubit": 6,
-    "derivatives": 4,
+    "eager_jax_and_default_qubit": 4,
+    "eager_jax": 4,
+    "derivatives": 3,
+    "derivatives_of_arrays": 5,
     "mapped": 2,
     "default_mixed": 2,
     "default_qubit": 2,
     "feedback_on_default_qubit": 2,
     "noise_on_default_mixed": 2,
-    "translation": 2,
+    "translation": 3,
     "another_process": 0.3,
 }
 """Of the time, for one that others have: more for references that are not ours, less for what works

@@ -15,7 +15,7 @@ LOOPS = st.sampled_from(["ours", "ours", "lax"])
 """Whose loops and branches."""
 
 
-@oracle(program=grammar.PROGRAM, seed=SEED, size=st.sampled_from([4, 4, 4, 7, 50]), loops=LOOPS)
+@oracle(program=grammar.PROGRAM, seed=SEED, size=st.sampled_from([4, 4, 7, 50]), loops=LOOPS)
 def eager_jax_and_default_qubit(program, seed, size=4, loops="ours"):
     """Arrays that fit into registers, and larger ones."""
     state = random_state(seed, size)
@@ -23,6 +23,14 @@ def eager_jax_and_default_qubit(program, seed, size=4, loops="ours"):
     for one, given in zip(found, state, strict=True):
         if (one.dtype, one.weak_type) != (given.dtype, False):
             raise Wrong(f"{one.dtype}, weak: {one.weak_type}")
+    must_equal(found, lambda s: run(program, s, PLAIN), state)
+
+
+@oracle(program=grammar.ARRAYS, seed=SEED, size=st.sampled_from([4, 4, 7, 50]), loops=LOOPS)
+def eager_jax(program, seed, size, loops):
+    """Programs without circuits."""
+    state = random_state(seed, size)
+    found = qjit(lambda s: run(program, s, Style(loops=loops)))(state)
     must_equal(found, lambda s: run(program, s, PLAIN), state)
 
 
