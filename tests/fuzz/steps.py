@@ -80,6 +80,8 @@ OF_VECTOR = {
     "positions": lambda s: s.v[jnp.argsort(s.v)[::-1]],
     "chosen": lambda s: jnp.where(s.v > 0, s.v, -s.v / 2),
     "clipped": lambda s: jnp.clip(s.v, -0.7, 0.9),
+    "extremes of rows": lambda s: (s.m.max(axis=1) + s.m.min(axis=0)) / 4,
+    "scaled": lambda s: s.v / jnp.max(jnp.abs(s.v) + 0.5),
     "median": lambda s: s.v - jnp.median(s.v),
     "largest": lambda s: s.v - lax.cummax(s.v) / 2,
     "set": lambda s: s.v.at[s.k % s.v.shape[0]].set(s.v[0] / 2),
@@ -124,6 +126,7 @@ OF_NUMBER = {
     "bits": lambda s: ((s.k << 2) ^ (s.k >> 1)) & 15,
     "byte": lambda s: (s.k.astype(jnp.int8) * jnp.int8(37)).astype(s.k.dtype),
     "largest place": lambda s: jnp.argmax(s.v),
+    "smallest place": lambda s: jnp.argmin(jnp.ravel(s.m)),
     "counted": lambda s: jnp.sum(s.m > 0),
     "floor": lambda s: jnp.floor(s.v[0] * 3),
 }
@@ -143,7 +146,8 @@ STEPS = {name: (array, step) for array, table in TABLES.items() for name, step i
 
 DISCONTINUOUS = {
     "sorted", "positions", "chosen", "clipped", "median", "largest", "set", "rounded", "remainder",
-    "sliced", "sorted columns", "narrow", "interpolated", "largest place", "counted", "floor",
+    "sliced", "sorted columns", "extremes of rows", "scaled", "smallest place",
+    "narrow", "interpolated", "largest place", "counted", "floor",
 }  # fmt: skip
 """Steps that have a jump or a kink somewhere, or fewer digits: no finite differences of these."""
 

@@ -15,7 +15,7 @@ LOOPS = st.sampled_from(["ours", "ours", "lax"])
 """Whose loops and branches."""
 
 
-@oracle(program=grammar.PROGRAM, seed=SEED, size=st.sampled_from([4, 4, 7, 50]), loops=LOOPS)
+@oracle(program=grammar.PROGRAM, seed=SEED, size=st.sampled_from([4, 50, 7, 4, 50]), loops=LOOPS)
 def eager_jax_and_default_qubit(program, seed, size=4, loops="ours"):
     """Arrays that fit into registers, and larger ones."""
     state = random_state(seed, size)
@@ -26,7 +26,7 @@ def eager_jax_and_default_qubit(program, seed, size=4, loops="ours"):
     must_equal(found, lambda s: run(program, s, PLAIN), state)
 
 
-@oracle(program=grammar.ARRAYS, seed=SEED, size=st.sampled_from([4, 4, 7, 50]), loops=LOOPS)
+@oracle(program=grammar.ARRAYS, seed=SEED, size=st.sampled_from([4, 50, 7, 4, 50]), loops=LOOPS)
 def eager_jax(program, seed, size, loops):
     """Programs without circuits."""
     state = random_state(seed, size)
