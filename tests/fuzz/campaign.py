@@ -17,6 +17,7 @@ from diastase_mlir import FailedPassError
 from fuzz.corpus import finding
 from fuzz.judging import Unstable
 from fuzz.oracles import ORACLES
+from fuzz.shrinking import shrunk
 
 BATCH = 10
 """Programs that hypothesis draws from one seed."""
@@ -66,7 +67,7 @@ def batch(name: str, seed: int, until: float, running: Path) -> tuple[Counter, P
         except UnsatisfiedAssumption:
             raise
         except Exception as error:
-            last.update(drawn=drawn, error="".join(traceback.format_exception_only(error))[:2000])
+            last.update(drawn=drawn, kind=type(error), error=_text(error))
             raise
 
     try:
@@ -76,8 +77,30 @@ def batch(name: str, seed: int, until: float, running: Path) -> tuple[Counter, P
     except Exception:
         if not last:
             raise
+        if Phase.shrink in PHASES:
+            _shrink(name, last)
         return counts, finding(name, last["drawn"], last["error"])
     return counts, None
+
+
+def _shrink(name: str, last: dict[str, Any]) -> None:
+    """Take parts out of what hypothesis has left, as long as it fails in the same way."""
+
+    def is_wrong(drawn: dict[str, Any]) -> bool:
+        try:
+            judge(name, drawn)
+        except Exception as error:
+            if type(error) is not last["kind"]:
+                return False
+            last.update(drawn=drawn, error=_text(error))
+            return True
+        return False
+
+    shrunk(last["drawn"], is_wrong)
+
+
+def _text(error: Exception) -> str:
+    return "".join(traceback.format_exception_only(error))[:2000]
 
 
 def _given(name: str, seed: int, check: Callable) -> Callable:

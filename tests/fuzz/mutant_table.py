@@ -49,15 +49,15 @@ MUTANTS = {
         "accumulate(1 for _ in words)",
     ),
     # Passes on arrays and buffers.
-    "an input is overwritten though it is read later": Mutant(
-        f"{_PASSES}/tensors/reuse_destinations.py",
-        "if _is_last_use(operand, generic) and not _reads_parts(generic, operand):",
-        "if not _reads_parts(generic, operand):",
+    "padding covers the first element": Mutant(
+        f"{_PASSES}/tensors/arrays_to_loops/moves.py",
+        'inside.append(compare_integers("sge", distance, index_constant(0)))',
+        'inside.append(compare_integers("sge", distance, index_constant(1)))',
     ),
-    "an input of another order is overwritten": Mutant(
-        f"{_PASSES}/tensors/reuse_destinations.py",
-        "and operand_map == maps[number]",
-        "",
+    "lanes of the last chunk begin anew": Mutant(
+        f"{_PASSES}/buffers/reductions_in_lanes.py",
+        'is_first = compare_integers("eq", start, index_constant(0))',
+        'is_first = compare_integers("sle", start, index_constant(number))',
     ),
     "two results share memory": Mutant(
         f"{_PASSES}/buffers/separate_aliases.py",

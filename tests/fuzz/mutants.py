@@ -2,12 +2,13 @@
 
 Each mistake of the table is made in a copy of the sources, and programs are drawn until one is
 found to be wrong, or the time is over: a few programs of each oracle in turn, nothing shrunk. What
-is found must be right without the mistake. Prints which oracle found it, after how many seconds of
-processor time and how many programs.
+is found must be right without the mistake. Seconds are of processor time, so that a machine with
+other work finds as much. Prints which oracle found it, after how many of them and of programs.
 """
 
 import argparse
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -23,7 +24,7 @@ from hypothesis import Phase
 import settings
 from fuzz import campaign, corpus
 from fuzz.mutant_table import MUTANTS, Mutant
-from fuzz.oracles import in_turn
+from fuzz.oracles import Turns
 
 SOURCES = Path(__file__).parents[2]
 PACKAGES = ("frontend", "mlir", "runtime")
@@ -62,13 +63,12 @@ def verdict(name: str, seconds: float) -> dict:
 def search(seconds: float) -> dict:
     """In the mutated process: draw programs until one is wrong."""
     campaign.BATCH, campaign.PHASES = 3, (Phase.generate,)
-    began, programs, number = time.monotonic(), 0, 0
-    until, names = began + seconds, in_turn()
+    programs, number, turns = 0, 0, Turns()
     with tempfile.TemporaryDirectory() as given:
         corpus.CORPUS = Path(given)
-        while time.monotonic() < until:
-            name = names[number % len(names)]
-            counts, found = campaign.batch(name, number, until, Path(given) / "running")
+        while time.process_time() < seconds:
+            with turns.taken(name := turns.next()):
+                counts, found = campaign.batch(name, number, math.inf, Path(given) / "running")
             programs += counts.total()
             told = {"programs": programs, "seconds": round(time.process_time())}
             if found:

@@ -12,17 +12,17 @@ import jax
 
 import settings
 from fuzz.campaign import batch
-from fuzz.oracles import in_turn
+from fuzz.oracles import Turns
 
 
 def main(seconds: str, seed: str, folder: str, *names: str) -> None:
     settings.begin()
     jax.config.update("jax_enable_x64", True)
-    drawn = names or in_turn()
+    turns = Turns(names)
     until, number = time.monotonic() + float(seconds), int(seed)
     while time.monotonic() < until:
-        name = drawn[number % len(drawn)]
-        counts, found = batch(name, number, until, Path(folder) / f"running-{seed}.json")
+        with turns.taken(name := turns.next()):
+            counts, found = batch(name, number, until, Path(folder) / f"running-{seed}.json")
         line = {"oracle": name, "seed": number, "counts": counts, "found": found and str(found)}
         print(json.dumps(line), flush=True)
         number += 1

@@ -8,41 +8,67 @@ from hypothesis import strategies as st
 import diastase
 from diastase import qjit
 from fuzz import grammar
+from fuzz.gates import MEASUREMENTS
 from fuzz.judging import SEED, Unstable, Wrong, difference, oracle
 from fuzz.programs import Style, qnode, random_state, run
 
+ADJOINT = Style(options={"diff_method": "adjoint"})
+
 
 def _sum(program, style):
-    """One number of all that a program computes of its vector."""
+    """One number of all that a program computes of its vectors and its matrix."""
 
-    def function(v, state):
-        result = run(program, state._replace(v=v), style)
+    def function(arrays, state):
+        v, m, w = arrays
+        result = run(program, state._replace(v=v, m=m, w=w), style)
         weights = jnp.arange(1.0, result.v.shape[0] + 1)
-        return (result.v * weights).sum() + (result.m * weights).sum() / 4 + result.c.real.sum()
+        vectors = ((result.v - result.w / 2) * weights).sum()
+        return vectors + (result.m * weights).sum() / 4 + result.c.real.sum()
 
     return function
+
+
+@oracle(program=grammar.SMOOTH_ARRAYS, seed=SEED)
+def derivatives_of_arrays(program, seed):
+    """Of programs without circuits."""
+    _derivatives_agree(program, seed)
 
 
 @oracle(program=grammar.DIFFERENTIABLE, seed=SEED)
 def derivatives(program, seed):
     """Gradient, derivative along a direction and finite differences; of circuits by adjoint."""
-    state = random_state(seed)
-    direction = random_state(seed + 1).v
-    function = _sum(program, Style(options={"diff_method": "adjoint"}))
+    _derivatives_agree(program, seed)
+
+
+@oracle(gates=grammar.NOISY, measured=st.sampled_from(sorted(MEASUREMENTS)), seed=SEED)
+def derivatives_of_noise(gates, measured, seed):
+    """Of a circuit with channels, or of one without on a density matrix."""
+    style = Style(device="default.mixed")
+    _derivatives_agree([["circuit", gates, measured]], seed, style)
+
+
+def _derivatives_agree(program, seed, style=ADJOINT):
+    state, other = random_state(seed), random_state(seed + 1)
+    arrays, direction = (state.v, state.m, state.w), (other.v, other.m, other.w)
+    function = _sum(program, style)
 
     @qjit
-    def both(v, state):
-        gradient = diastase.grad(lambda v: function(v, state))(v)
-        along = jax.jvp(lambda v: function(v, state), (v,), (direction,))[1]
-        return gradient @ direction, along
+    def found(arrays, state):
+        gradient = diastase.grad(lambda given: function(given, state))(arrays)
+        value, along = jax.jvp(lambda given: function(given, state), (arrays,), (direction,))
+        back = sum((a * b).sum() for a, b in zip(gradient, direction, strict=True))
+        return value, back, along
 
-    backward, forward = both(state.v, state)
+    _, backward, forward = found(arrays, state)
     if difference(backward, forward) > 1e-7:
         raise Wrong(f"gradient: {backward}, jvp: {forward}")
-    value = qjit(function)
 
     def slope(step):
-        ahead, behind = (value(state.v + sign * step * direction, state) for sign in (1, -1))
+        moved = [
+            tuple(a + sign * step * b for a, b in zip(arrays, direction, strict=True))
+            for sign in (1, -1)
+        ]
+        ahead, behind = (found(given, state)[0] for given in moved)
         return float((ahead - behind) / (2 * step))
 
     fine, coarse = slope(1e-5), slope(2e-5)

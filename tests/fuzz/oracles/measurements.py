@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
 from hypothesis import strategies as st
@@ -11,7 +12,7 @@ from diastase import qjit
 from fuzz import grammar
 from fuzz.gates import MEASUREMENTS
 from fuzz.judging import SEED, Wrong, difference, must_equal, must_estimate, oracle
-from fuzz.programs import PLAIN, WIRES, Style, qnode, random_state
+from fuzz.programs import PLAIN, WIRES, Style, apply, measure, plainly, qnode, random_state
 
 DEFERRED = {"mcm_method": "deferred"}
 
@@ -65,7 +66,37 @@ def feedback_on_default_qubit(gates, measured, seed):
     plain = replace(PLAIN, options=DEFERRED)
     state = random_state(seed)
     found = qjit(qnode(gates, measured, style))(state.v, 0)
-    must_equal(found, lambda s: np.asarray(qnode(gates, measured, plain)(s.v, 0)), state, 1e-7)
+    must_equal(found, plainly(gates, measured, plain), state, 1e-7)
+
+
+@oracle(gates=grammar.BRANCH, measured=st.sampled_from(["word", "sum", "probabilities"]), seed=SEED)
+def single_branch(gates, measured, seed):
+    """One run, and the same outcomes by postselection on default.qubit."""
+    numbers = random_state(seed).v
+
+    @qjit(seed=seed)
+    @qml.qnode(qml.device("lightning.qubit", wires=WIRES))
+    def circuit(numbers, zero):
+        outcomes = []
+        for block in gates:
+            if block[0] == "measure":
+                outcomes.append(measure(numbers, zero, Style(), (), *block[1:]))
+            else:
+                apply([block], numbers, zero, Style())
+        return outcomes, MEASUREMENTS[measured](*range(3))
+
+    outcomes, found = circuit(numbers, 0)
+    known = map(int, outcomes)
+    selected = []
+    for block in gates:
+        if block[0] == "measure":
+            kind, wire, reset, body = block
+            outcome = next(known)
+            selected += [[kind, wire, reset, [], outcome], *(body if outcome else [])]
+        else:
+            selected.append(block)
+    plain = replace(PLAIN, options=DEFERRED)
+    must_equal(found, plainly(selected, measured, plain), random_state(seed), 1e-7)
 
 
 @oracle(gates=grammar.UNITARY, seed=SEED)
@@ -95,7 +126,7 @@ def noise_on_default_mixed(gates, measured, seed):
     state = random_state(seed)
     found = qjit(qnode(gates, measured, Style(device="default.mixed")))(state.v, 0)
     plain = replace(PLAIN, device="default.mixed")
-    must_equal(found, lambda s: np.asarray(qnode(gates, measured, plain)(s.v, 0)), state, 1e-7)
+    must_equal(found, plainly(gates, measured, plain), state, 1e-7)
 
 
 @oracle(gates=grammar.NOISY, seed=SEED)
@@ -106,13 +137,48 @@ def trajectories(gates, seed):
     )
 
 
+@oracle(gates=grammar.NOISY, seed=SEED)
+def trajectories_apart(gates, seed):
+    """Means of many trajectories vary as those of so many that know nothing of each other."""
+    numbers = random_state(seed).v
+
+    def variances(number):
+        def means(trajectories, repetitions):
+            method = diastase.set_method("trajectories", trajectories=trajectories)
+            style = Style(device="default.mixed", transform=method)
+            circuit = qnode(gates, "", style, measure=z_of_each)
+
+            def turn(i, found):
+                return found.at[i].set(jnp.stack(circuit(numbers, 0)))
+
+            start = jnp.zeros((repetitions, WIRES))
+            run = qjit(
+                lambda: diastase.for_loop(0, repetitions, 1)(turn)(start), seed=seed + number
+            )
+            return np.asarray(run())
+
+        return MEMBERS * means(MEMBERS, MEANS).var(0), means(1, MEMBERS * MEANS).var(0)
+
+    for number in range(2):
+        of_many, of_one = variances(number)
+        if (of_many <= MOST_APART * of_one + 1e-3).all():
+            return
+    raise Wrong(f"variances of means, by their number: {of_many}\nof single ones: {of_one}")
+
+
+MEMBERS, MEANS = 32, 64
+"""Trajectories of a mean, and means; their variance is then known within a fifth."""
+
+MOST_APART = 2.5
+"""How many times as large a variance may be that is as large."""
+
+
 @oracle(gates=grammar.CLIFFORD, seed=SEED)
 def clifford(gates, seed):
     """A stabiliser simulator beside amplitudes."""
 
     def by(method):
-        begin = lambda wires: None  # noqa: E731
-        return _exact(gates, seed, transform=diastase.set_method(method), begin=begin)
+        return _exact(gates, seed, transform=diastase.set_method(method))
 
     found, expected = by("clifford"), by("statevector")
     if difference(found, expected) > 1e-9:

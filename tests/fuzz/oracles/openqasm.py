@@ -8,7 +8,7 @@ from diastase import qjit
 from diastase.inspection.circuit_texts.errors import NotInOpenqasmError
 from fuzz import grammar
 from fuzz.judging import SEED, Unstable, must_equal, oracle
-from fuzz.programs import PLAIN, Style, qnode, random_state
+from fuzz.programs import PLAIN, Style, plainly, qnode, random_state
 from openqasm_reader import quantum_function, unread
 
 
@@ -37,7 +37,7 @@ def qasm(gates, seed):
     @qml.qnode(qml.device("default.qubit"))
     def read():
         run()
-        return qml.probs(wires=["q[2]", "q[0]"])
+        return qml.probs(wires=["q[2]", "q[0]", "q[1]"])
 
-    plain = qnode(gates, "probabilities", PLAIN)
-    must_equal(np.asarray(read()), lambda s: np.asarray(plain(s.v, 0)), state, 1e-7, beside=())
+    plain = plainly(gates, "probabilities", PLAIN)
+    must_equal(np.asarray(read()), plain, state, 1e-7, beside=())

@@ -11,16 +11,26 @@ from fuzz.judging import SEED, Wrong, must_equal, oracle
 from fuzz.programs import PLAIN, State, Style, random_state, run
 
 LAX = Style(loops="lax")
+LOOPS = st.sampled_from(["ours", "ours", "lax"])
+"""Whose loops and branches."""
 
 
-@oracle(program=grammar.PROGRAM, seed=SEED, size=st.sampled_from([4, 7, 40]))
-def eager_jax_and_default_qubit(program, seed, size=4):
+@oracle(program=grammar.PROGRAM, seed=SEED, size=st.sampled_from([4, 50, 7, 4, 50]), loops=LOOPS)
+def eager_jax_and_default_qubit(program, seed, size=4, loops="ours"):
     """Arrays that fit into registers, and larger ones."""
     state = random_state(seed, size)
-    found = qjit(lambda s: run(program, s, Style()))(state)
+    found = qjit(lambda s: run(program, s, Style(loops=loops)))(state)
     for one, given in zip(found, state, strict=True):
         if (one.dtype, one.weak_type) != (given.dtype, False):
             raise Wrong(f"{one.dtype}, weak: {one.weak_type}")
+    must_equal(found, lambda s: run(program, s, PLAIN), state)
+
+
+@oracle(program=grammar.ARRAYS, seed=SEED, size=st.sampled_from([4, 50, 7, 4, 50]), loops=LOOPS)
+def eager_jax(program, seed, size, loops):
+    """Programs without circuits."""
+    state = random_state(seed, size)
+    found = qjit(lambda s: run(program, s, Style(loops=loops)))(state)
     must_equal(found, lambda s: run(program, s, PLAIN), state)
 
 
@@ -40,18 +50,19 @@ def literal(program, seed):
 
 @oracle(program=grammar.PROGRAM, seed=SEED, sizes=st.lists(st.integers(4, 9), max_size=2))
 def dynamic_size(program, seed, sizes):
-    axes = ({0: "n"}, {0: "n", 1: "n"}, {0: "n"}, {})
+    axes = ({0: "n"}, {0: "n", 1: "n"}, {0: "n"}, {}, {0: "n"})
     dynamic = qjit(lambda *s: tuple(run(program, State(*s), Style())), abstracted_axes=axes)
     for size in (*sizes, 4):
         state = random_state(seed, size)
         must_equal(State(*dynamic(*state)), qjit(lambda s: run(program, s, Style())), state)
 
 
-@oracle(program=grammar.PROGRAM, seed=SEED, count=st.integers(1, 4))
-def mapped(program, seed, count):
+@oracle(program=grammar.PROGRAM, seed=SEED, count=st.integers(2, 4), loops=LOOPS)
+def mapped(program, seed, count, loops="ours"):
+    style = Style(loops=loops)
     states = [random_state(seed + number) for number in range(count)]
     batch = jax.tree.map(lambda *parts: jnp.stack(parts), *states)
-    found = qjit(jax.vmap(lambda s: run(program, s, Style())))(batch)
+    found = qjit(jax.vmap(lambda s: run(program, s, style)))(batch)
     of_one = qjit(lambda s: run(program, s, Style()))
     for number, state in enumerate(states):
         must_equal(jax.tree.map(lambda part, n=number: part[n], found), of_one, state)
@@ -89,7 +100,7 @@ def dead_code(program, seed):
     must_equal(found, qjit(lambda s: run(program, s, Style())), random_state(seed))
 
 
-SINGLE = (jnp.float32, jnp.float32, jnp.complex64, jnp.int32)
+SINGLE = (jnp.float32, jnp.float32, jnp.complex64, jnp.int32, jnp.float32)
 
 
 @oracle(program=grammar.PROGRAM, seed=SEED)

@@ -10,6 +10,7 @@ from diastase import qjit
 from diastase.quantum.passes.table import PASSES
 from fuzz import grammar
 from fuzz.gates import MEASUREMENTS
+from fuzz.grammar import mostly
 from fuzz.judging import SEED, oracle
 from fuzz.programs import Style, qnode, random_state, with_passes
 from translation.validation import validating
@@ -20,10 +21,14 @@ OF_CIRCUITS = sorted(
 
 
 @oracle(
-    gates=grammar.FEEDBACK,
+    gates=st.one_of(grammar.FEEDBACK, grammar.UNITARY),
     measured=st.sampled_from(sorted(MEASUREMENTS)),
     seed=SEED,
-    names=st.lists(st.sampled_from(OF_CIRCUITS), min_size=1, max_size=3),
+    names=mostly(
+        st.lists(st.sampled_from(grammar.PASSES), min_size=2, max_size=6),
+        st.lists(st.sampled_from(OF_CIRCUITS), min_size=1, max_size=4),
+        one_in=2,
+    ),
 )
 def translation(gates, measured, seed, names):
     state = random_state(seed)
