@@ -36,7 +36,7 @@ def _lists(kind, *parts):
 
 
 def mostly(common, rare, one_in=4):
-    """Three of the one for one of the other; for `one_of`, what is named thrice is there once."""
+    """The rare one once in so many times; for `one_of`, what is named thrice is there once."""
     last = one_in - 1
     return st.integers(0, last).flatmap(lambda number: rare if number == last else common)
 

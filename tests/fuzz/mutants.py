@@ -63,7 +63,7 @@ def verdict(name: str, seconds: float) -> dict:
 def search(seconds: float) -> dict:
     """In the mutated process: draw programs until one is wrong."""
     campaign.BATCH, campaign.PHASES = 3, (Phase.generate,)
-    programs, number, turns = 0, 0, Turns()
+    programs, number, turns = 0, 0, Turns(0)
     with tempfile.TemporaryDirectory() as given:
         corpus.CORPUS = Path(given)
         while time.process_time() < seconds:

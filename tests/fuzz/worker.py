@@ -18,7 +18,7 @@ from fuzz.oracles import Turns
 def main(seconds: str, seed: str, folder: str, *names: str) -> None:
     settings.begin()
     jax.config.update("jax_enable_x64", True)
-    turns = Turns(names)
+    turns = Turns(int(seed), names)
     until, number = time.monotonic() + float(seconds), int(seed)
     while time.monotonic() < until:
         with turns.taken(name := turns.next()):

@@ -1,5 +1,6 @@
 """What must hold of a random program, by name: as by others, and as said differently."""
 
+import random
 import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -41,10 +42,17 @@ in a child."""
 
 
 class Turns:
-    """Whose turn it is: of whom has had the least processor time for its share."""
+    """Whose turn it is: of whom has had the least processor time for its share.
 
-    def __init__(self, names: Sequence[str] = ()) -> None:
-        self.spent = dict.fromkeys(names or sorted(ORACLES), 0.0)
+    Large shares begin, then the others in an order that follows from a number: a process may end
+    before all have had a turn.
+    """
+
+    def __init__(self, number: int, names: Sequence[str] = ()) -> None:
+        order = sorted(names or ORACLES)
+        random.Random(number).shuffle(order)
+        order.sort(key=lambda name: -SHARES.get(name, 1))
+        self.spent = dict.fromkeys(order, 0.0)
 
     def next(self) -> str:
         return min(self.spent, key=lambda name: self.spent[name])
