@@ -272,4 +272,4 @@ def _far_normalised(one: Sequence[Register], other: Sequence[Register]) -> float
 
 
 def _normalised(register: Register) -> Register:
-    return Register(register.state / np.sqrt(register.weight), register.mixed)
+    return Register(register.state / np.sqrt(register.divisor), register.mixed)

@@ -63,6 +63,11 @@ class Register:
         size = 2**self.wires
         return float(np.trace(self.state.reshape(size, size)).real)
 
+    @property
+    def divisor(self) -> float:
+        """What normalises it: 1 where it is impossible, whose measurements nobody compares."""
+        return self.weight or 1.0
+
     def checked(self, wires: Sequence[int]) -> None:
         if len(set(wires)) != len(wires) or not all(0 <= wire < self.wires for wire in wires):
             raise WireError(wires)
@@ -141,7 +146,7 @@ class Register:
         left = diagonal.reshape((2,) * self.wires).sum(rest) if rest else diagonal
         left = left.reshape((2,) * len(wires))
         kept = sorted(wires)
-        return left.transpose([kept.index(wire) for wire in wires]).reshape(-1) / self.weight
+        return left.transpose([kept.index(wire) for wire in wires]).reshape(-1) / self.divisor
 
     def expectation(self, apply: "Applied") -> float:
         """Of what maps the state to O psi, or rho to O rho; normalised."""
@@ -151,7 +156,7 @@ class Register:
             found = np.trace(after.reshape(size, size))
         else:
             found = np.vdot(self.state, after)
-        return float(found.real) / self.weight
+        return float(found.real) / self.divisor
 
 
 class Applied:

@@ -182,8 +182,8 @@ def _state(run: Run, params: Any, operands: list[Any]) -> Sequence[Any]:
     if type(params["size"]) is not int:
         raise Skip("dynamic sizes")
     if register.mixed:
-        return [register.density() / register.weight]
-    state = register.state.reshape(-1) / np.sqrt(register.weight)
+        return [register.density() / register.divisor]
+    state = register.state.reshape(-1) / np.sqrt(register.divisor)
     if not run.exact:
         own = np.ravel(released(register, run.start).state)
         overlap = _direction(len(own)) @ own
@@ -199,7 +199,7 @@ def _direction(size: int) -> np.ndarray:
 
 def _density_matrix(run: Run, params: Any, operands: list[Any]) -> Sequence[Any]:
     register, *rest = operands
-    return [register.reduced(wires_of(params["wires"], rest)) / register.weight]
+    return [register.reduced(wires_of(params["wires"], rest)) / register.divisor]
 
 
 # --- control flow --------------------------------------------------------------------------------
