@@ -15,7 +15,7 @@ import pennylane as qml
 from diastase import qjit
 from soak.compilations import KINDS, OF_COMPILERS
 from soak.programs import FAMILIES, Call, device, everything
-from soak.scenarios import OF_THREADS, Steps, scenario
+from soak.scenarios import OF_ARENAS, OF_THREADS, Steps, scenario
 
 THREADS = 8
 ROUNDS = 10
@@ -101,7 +101,9 @@ def one_function(calls: int) -> Steps:
     yield from rounds(calls, lambda thread, each: calling(of_family, each, thread))
 
 
-@scenario("8 threads, different functions", THREADS * EACH, least=80)
+@scenario(
+    "8 threads, different functions", THREADS * EACH, least=80, slack=OF_ARENAS, compiles=True
+)
 def different_functions(calls: int) -> Steps:
     families = [make() for make in FAMILIES.values()]
     families[0] = [*families[0], large_circuit()]
