@@ -126,7 +126,7 @@ OF_NUMBER = {
     "bits": lambda s: ((s.k << 2) ^ (s.k >> 1)) & 15,
     "byte": lambda s: (s.k.astype(jnp.int8) * jnp.int8(37)).astype(s.k.dtype),
     "largest place": lambda s: jnp.argmax(s.v),
-    "smallest place": lambda s: jnp.argmin(jnp.ravel(s.m)),
+    "smallest place": lambda s: jnp.argmin(s.v * s.w),
     "counted": lambda s: jnp.sum(s.m > 0),
     "floor": lambda s: jnp.floor(s.v[0] * 3),
 }
