@@ -151,7 +151,7 @@ class Register:
             found = np.trace(after.reshape(size, size))
         else:
             found = np.vdot(self.state, after)
-        return float(found.real) / self.weight
+        return float(found.real / np.float64(self.weight))  # of nothing left: not a number
 
 
 class Applied:
