@@ -124,7 +124,7 @@ class Values:
         """Evaluate a classical equation."""
         operands = [self.of(atom) for atom in equation.invars]
         inner = list(jaxprs_in(equation.params))
-        if equation.primitive.name in _INLINED and inner:
+        if equation.primitive.name in INLINED and inner:
             region = inner[0]
             self.bind(region.invars, operands[len(operands) - len(region.invars) :])
             consts = getattr(equation.params.get("jaxpr"), "consts", ())
@@ -335,6 +335,6 @@ _RULES: Mapping[str, Callable[[Any, Sequence[Value]], Value]] = {
     "dynamic_slice": _dynamic_slice,
     "reduce_sum": _sum,
 }
-_INLINED = (
+INLINED = (
     "inlined", "pjit", "jit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call",
 )  # fmt: skip
