@@ -83,9 +83,9 @@ def _circuits(values: Values, jaxpr: Any) -> Iterable[tuple[Any, list[Value]]]:
 
 
 def _passed(equation: Any, operands: Sequence[Value], inner: Any) -> Sequence[Value]:
-    """What a region takes: of a call its operands, of a loop only what no turn changes."""
+    """What a region takes: of calls and maps their operands, of a loop what no turn changes."""
     name, params, count = equation.primitive.name, equation.params, len(inner.invars)
-    if name in INLINED and len(operands) == count:
+    if (name in INLINED or "mapped" in params) and len(operands) == count:
         return operands
     constants: Sequence[Value] = ()
     if name == "scan":

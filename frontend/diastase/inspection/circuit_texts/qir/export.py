@@ -28,7 +28,7 @@ QIR = Language(
     "QIR",
     NotInQirError,
     "give arguments their values, as in qjit(lambda: circuit(0.3)).qir; "
-    "numbers that outcomes decide may be added, multiplied and compared",
+    "numbers that outcomes decide may be added, multiplied and compared, as int64 or float64",
     repeats=False,
 )
 
@@ -62,7 +62,7 @@ def qir_of(closed: ClosedJaxpr, names: Sequence[str], function: str) -> str:
     except NotSayableError as error:
         _refuse(circuit.equation, error.reason)
     blocks.line("ret i64 0")
-    name = re.sub(r"\W", "_", circuit.name)
+    name = re.sub(r"[^A-Za-z0-9_]", "_", circuit.name)
     parts = (
         "\n".join(map(_constant, range(len(labels)), labels)),
         f"define i64 @{name}() #0 {{\n{blocks.text}\n}}",
