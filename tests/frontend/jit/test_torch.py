@@ -123,6 +123,38 @@ def test_static_arguments_and_keywords():
     assert (x.grad, scale.grad) == (torch.tensor(36.0), torch.tensor(8.0))
 
 
+def test_numbers_of_python_that_are_returned_have_no_part_in_gradients():
+    x = torch.tensor([0.1, 0.2], dtype=torch.float64, requires_grad=True)
+    function = qjit(lambda x: {"a": 1.5, "b": jnp.sin(x), "c": 3, "d": 2j, "e": True})
+    found = function(x)
+    (found["a"] * found["b"] + found["d"].imag).sum().backward()
+    torch.testing.assert_close(x.grad, 1.5 * torch.cos(x.detach()))
+
+
+class Foreign:
+    """An array of another package."""
+
+    def __init__(self, values):
+        self._values = values
+
+    def __dlpack__(self, **options):
+        return self._values.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self._values.__dlpack_device__()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, Foreign])
+def test_gradients_are_of_the_arrays_as_they_were_at_the_call(kind):
+    values = np.array([2.0, 3.0])
+    given = kind(values)
+    x = torch.tensor([0.1, 0.2], dtype=torch.float64, requires_grad=True)
+    found = qjit(lambda x, y: jnp.sum(x * y))(x, given)
+    (values if kind is Foreign else given)[:] = 50.0
+    found.backward()
+    assert x.grad.tolist() == [2.0, 3.0]
+
+
 def test_what_is_elsewhere_is_refused():
     compiled = qjit(lambda x: 2 * x)
     for tensor, reason in (

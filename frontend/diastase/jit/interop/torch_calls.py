@@ -13,9 +13,10 @@ from functools import cache
 from typing import Any
 
 import jax
+import numpy as np
 
 from diastase.jit.interop.pull_backs import pull_back
-from diastase.jit.stages.shared_memory import is_tensor
+from diastase.jit.stages.shared_memory import is_foreign, is_tensor, shared
 from diastase.tracing.signatures import Call
 from diastase_mlir.jax_compat import is_extended
 from diastase_toolchain.lazy_import import LazyModule
@@ -70,7 +71,7 @@ def _forward(ctx: Any, node: _Node, *leaves: Any) -> Any:
     results = node.results()
     ctx.node = node
     node.arrays = ()
-    node.leaves = [None if is_tensor(leaf) else leaf for leaf in leaves]
+    node.leaves = [None if is_tensor(leaf) else _kept(leaf) for leaf in leaves]
     ctx.save_for_backward(*filter(is_tensor, leaves))
     integers = [each for each in results if is_tensor(each) and not _is_inexact(each)]
     ctx.mark_non_differentiable(*integers)
@@ -88,6 +89,13 @@ def _backward(ctx: Any, *cotangents: Any) -> Any:
     for place, gradient in zip(wanted, found, strict=True):
         gradients[place] = gradient.conj() if gradient.is_complex() else gradient
     return None, *gradients
+
+
+def _kept(leaf: Any) -> Any:
+    """An argument as it is now: `backward` may come after its memory has been written to."""
+    if isinstance(leaf, np.ndarray):
+        return leaf.copy()
+    return np.array(shared(leaf)) if is_foreign(leaf) else leaf
 
 
 def _as_tensor(result: Any) -> Any:
