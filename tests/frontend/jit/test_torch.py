@@ -1,5 +1,6 @@
 """Compiled functions called with PyTorch's tensors, and differentiated by its autograd."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
@@ -165,6 +166,35 @@ def test_what_is_elsewhere_is_refused():
         with pytest.raises(TypeError, match="argument x of") as error:
             compiled(tensor)
         assert reason in str(error.value)
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")
+def test_what_a_gradient_would_be_lost_of_is_refused():
+    x = torch.tensor([0.1, 0.2], dtype=torch.float64, requires_grad=True)
+    product = qjit(lambda x, y: jnp.sum(x * y))
+    with pytest.raises(TypeError, match="beside a Tensor that requires a gradient"):
+        product(x, qml.numpy.tensor([1.0, 2.0], requires_grad=True))
+    with pytest.raises(TypeError, match="beside a Tensor that requires a gradient"):
+        jax.grad(lambda y: product(x, y))(jnp.ones(2))
+    sine = qjit(jnp.sin)
+    with pytest.raises(TypeError, match="Tensor that requires a gradient"):
+        sine.trace(x).lower().compile()(x)
+    forward = torch.autograd.forward_ad
+    with forward.dual_level(), pytest.raises(TypeError, match="Tensor with a tangent"):
+        sine(forward.make_dual(x.detach(), torch.ones(2, dtype=torch.float64)))
+
+
+def test_tensors_are_arrays_beside_tracers():
+    x = torch.tensor([0.1, 0.2], dtype=torch.float64)
+    product = qjit(lambda x, y: jnp.sum(x * y))
+    np.testing.assert_allclose(jax.grad(lambda y: product(x, y))(jnp.ones(2)), x)
+
+
+def test_tensors_are_no_static_arguments():
+    scaled = qjit(lambda x, w: x, static_argnums=1)
+    for static in (torch.ones(2), (1, torch.ones(2))):
+        with pytest.raises(TypeError, match=r"static argument w of .*may change"):
+            scaled(2.0, static)
 
 
 def test_a_module_is_trained():
