@@ -430,3 +430,32 @@ def test_names_are_those_of_llvm():
     text = qjit(qml.QNode(θ_2, device(1))).qir
     assert "define i64 @__2()" in text
     assert Module(text).profile == "base_profile"
+
+
+def test_values_that_are_returned_are_recorded_or_refused():
+    def circuit(what):
+        qml.Hadamard(0)
+        outcome = measure(0)
+        energy = qml.expval(qml.Z(0))
+        return what(outcome, energy), energy
+
+    def text(what):
+        return qjit(qml.QNode(lambda: circuit(what), device(1))).qir
+
+    records = text(lambda outcome, energy: jnp.array([0.5, 2.5]))
+    Module(records)
+    assert "double 2.5" in records
+    assert '"adaptive_profile"' in records
+
+    def grown(outcome, energy):
+        @while_loop(lambda number, outcome: outcome)
+        def tried(number, outcome):
+            qml.Hadamard(0)
+            return number + 0.5, measure(0)
+
+        return jnp.tanh(tried(0.5, outcome)[0])
+
+    with pytest.raises(NotInQirError, match="returns a value that depends on tanh"):
+        text(grown)
+    with pytest.raises(NotInQirError, match="returns complex numbers"):
+        text(lambda outcome, energy: 1j * jnp.ones(2))

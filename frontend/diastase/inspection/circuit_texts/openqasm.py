@@ -83,7 +83,7 @@ def openqasm_of(closed: ClosedJaxpr, names: Sequence[str], function: str) -> str
     comments = [
         f"// {output.what} of {output.words or ', '.join(f'c[{wire}]' for wire in output.wires)}"
         for output in circuit.outputs.values()
-        if not output.values
+        if output.what != "value"
     ]
     head = ["OPENQASM 3.0;", 'include "stdgates.inc";', *declared, f"qubit[{circuit.size}] q;"]
     return "\n".join([*head, *bits, *lines, *comments, ""])
