@@ -111,6 +111,7 @@ class Signature:
         key = typed_key(value)
         try:
             hash(key)
+            _refuse_shared_memory(value)
         except TypeError as error:
             name = place if isinstance(place, str) else self.position_name(place)
             raise UnhashableStaticArgumentError(
@@ -185,6 +186,15 @@ class Signature:
             else:
                 args.append(hint)
         return tuple(args), kwargs
+
+
+def _refuse_shared_memory(value: Any) -> None:
+    """`TypeError` of tensors, which are told apart by where they are, not by what they hold."""
+    if isinstance(value, tuple | frozenset):
+        for each in value:
+            _refuse_shared_memory(each)
+    elif hasattr(value, "__dlpack__") and not isinstance(value, type):
+        raise TypeError("its values may change: pass numbers, as tuple(x.tolist()) gives them")
 
 
 def declared_type(hint: Any) -> Any | None:

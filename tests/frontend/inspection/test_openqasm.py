@@ -392,6 +392,38 @@ def test_a_text_is_of_one_circuit():
         qjit(grad(circuit)).trace(0.3).qasm  # noqa: B018
 
 
+@qml.qnode(device(1))
+def _energy(x):
+    qml.RX(x, wires=0)
+    return qml.expval(qml.Z(0))
+
+
+@pytest.mark.parametrize("language", ["qasm", "qir"])
+@pytest.mark.parametrize(
+    "loop",
+    [
+        lambda: while_loop(lambda x: x < 1)(lambda x: x + _energy(x) ** 2)(0.3),
+        lambda: for_loop(0, 3, 1)(lambda i, x: x + _energy(x))(0.3),
+        lambda: jax.lax.while_loop(lambda x: x < 1, lambda x: x + _energy(x) ** 2, 0.3),
+        lambda: jax.lax.while_loop(lambda x: _energy(x) > 0, lambda x: x + 0.1, 0.3),
+        lambda: jax.lax.fori_loop(0, 3, lambda i, x: x + _energy(x), 0.3),
+        lambda: jax.lax.scan(lambda s, x: (s, _energy(x)), 0.0, jnp.array([0.1, 0.2])),
+    ],
+)
+def test_a_circuit_that_a_loop_changes_is_an_error(loop, language):
+    traced = qjit(loop).trace()
+    with pytest.raises(NotImplementedError, match="what a loop around the circuit changes"):
+        getattr(traced, language)
+
+
+def test_a_circuit_in_a_loop_that_changes_nothing_of_it_has_a_text():
+    for loop in (
+        lambda y: while_loop(lambda x: x < 1)(lambda x: x + _energy(y) ** 2)(0.3),
+        lambda y: jax.lax.scan(lambda s, x: (s, _energy(y)), 0.0, jnp.array([0.1, 0.2])),
+    ):
+        assert "rx(y_) q[0];" in qjit(loop).trace(0.3).qasm
+
+
 def test_pennylane_reads_openqasm_where_diastase_is_imported_first():
     """It asks which compilers are active while it is imported, with `openqasm3` installed."""
     with qml.queuing.AnnotatedQueue() as queue:

@@ -363,3 +363,99 @@ def test_a_wire_that_is_none_is_an_error():
     traced = qjit(qml.QNode(circuit, device(2))).trace()
     with pytest.raises(NotInQirError, match="on wire 2 of a device with 2 wires"):
         traced.qir  # noqa: B018
+
+
+# --- numbers and names ---------------------------------------------------------------------------
+
+
+def _counted(start, step, bound, dtype):
+    """A loop that outcomes end, whose count decides about a gate."""
+
+    @while_loop(lambda number, outcome: ~outcome)
+    def tried(number, outcome):
+        qml.Hadamard(0)
+        return number + dtype(step), measure(0)
+
+    number, _ = tried(dtype(start), False)
+    cond(number > dtype(bound))(lambda: qml.X(1))()
+    return qml.probs(wires=[1])
+
+
+def _narrowed(dtype):
+    @while_loop(lambda number, outcome: ~outcome)
+    def tried(number, outcome):
+        qml.Hadamard(0)
+        return number + 3, measure(0)
+
+    number, _ = tried(jnp.asarray(0, "float64" if "float" in dtype.__name__ else "int64"), False)
+    cond(number.astype(dtype) > dtype(5))(lambda: qml.X(1))()
+    return qml.probs(wires=[1])
+
+
+@pytest.mark.parametrize("language", ["qir", "qasm"])
+@pytest.mark.parametrize("name", ["uint8", "int8", "int32", "uint64", "float32", "float16"])
+def test_numbers_that_outcomes_decide_have_64_bits(name, language):
+    dtype = getattr(jnp, name)
+    circuits = [lambda: _counted(1, 1, 3, dtype)]
+    if name not in ("uint64",):
+        circuits.append(lambda: _narrowed(dtype))
+    for circuit in circuits:
+        traced = qjit(qml.QNode(circuit, device(2))).trace()
+        with pytest.raises(NotImplementedError, match=f"{name} numbers that outcomes decide") as e:
+            getattr(traced, language)
+        assert "int64 or float64" in str(e.value)
+
+
+@pytest.mark.parametrize("name", ["uint8", "int32", "float32"])
+def test_numbers_of_any_type_that_are_known_are_computed(name):
+    dtype = getattr(jnp, name)
+
+    def circuit():
+        qml.Hadamard(0)
+        outcome = measure(0)
+        number = jnp.where(outcome, dtype(5), dtype(3)) - dtype(4)
+        cond(number > dtype(100 if name == "uint8" else 0))(lambda: qml.X(1))()
+        return qml.probs(wires=[1])
+
+    compiled = qjit(qml.QNode(circuit, device(2)))
+    found = probabilities(Module(compiled.qir).outcomes(), "0_probs")
+    np.testing.assert_allclose(found, [0.5, 0.5], atol=1e-12)
+
+
+def test_names_are_those_of_llvm():
+    def θ_2():
+        qml.Hadamard(0)
+        return qml.probs()
+
+    text = qjit(qml.QNode(θ_2, device(1))).qir
+    assert "define i64 @__2()" in text
+    assert Module(text).profile == "base_profile"
+
+
+def test_values_that_are_returned_are_recorded_or_refused():
+    def circuit(what):
+        qml.Hadamard(0)
+        outcome = measure(0)
+        energy = qml.expval(qml.Z(0))
+        return what(outcome, energy), energy
+
+    def text(what):
+        return qjit(qml.QNode(lambda: circuit(what), device(1))).qir
+
+    records = text(lambda outcome, energy: jnp.array([0.5, 2.5]))
+    Module(records)
+    assert "double 2.5" in records
+    assert '"adaptive_profile"' in records
+
+    def grown(outcome, energy):
+        @while_loop(lambda number, outcome: outcome)
+        def tried(number, outcome):
+            qml.Hadamard(0)
+            return number + 0.5, measure(0)
+
+        return jnp.tanh(tried(0.5, outcome)[0])
+
+    with pytest.raises(NotInQirError, match="returns a value that depends on tanh"):
+        text(grown)
+    with pytest.raises(NotInQirError, match="returns complex numbers"):
+        text(lambda outcome, energy: 1j * jnp.ones(2))

@@ -3,6 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
+import pennylane as qml
 import pytest
 
 import diastase_runtime
@@ -156,3 +157,16 @@ def test_saved_functions_take_tensors(saved):
         saved(x.requires_grad_())
     with pytest.raises(TypeError, match=r"BFloat16|bfloat16|dtype"):
         saved(x.detach().bfloat16())
+
+
+def test_autograd_differentiates_functions_that_return_numbers_of_python():
+    @qjit
+    def function(x):
+        return {"a": 1.5, "b": jnp.sin(x), "c": 3}
+
+    def loss(x):
+        found = function(x)
+        return found["a"] * found["b"]
+
+    x = qml.numpy.tensor(0.3, requires_grad=True)
+    np.testing.assert_allclose(qml.grad(loss)(x), 1.5 * np.cos(0.3), atol=1e-12)

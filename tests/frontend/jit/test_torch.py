@@ -1,5 +1,6 @@
 """Compiled functions called with PyTorch's tensors, and differentiated by its autograd."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
@@ -123,6 +124,38 @@ def test_static_arguments_and_keywords():
     assert (x.grad, scale.grad) == (torch.tensor(36.0), torch.tensor(8.0))
 
 
+def test_numbers_of_python_that_are_returned_have_no_part_in_gradients():
+    x = torch.tensor([0.1, 0.2], dtype=torch.float64, requires_grad=True)
+    function = qjit(lambda x: {"a": 1.5, "b": jnp.sin(x), "c": 3, "d": 2j, "e": True})
+    found = function(x)
+    (found["a"] * found["b"] + found["d"].imag).sum().backward()
+    torch.testing.assert_close(x.grad, 1.5 * torch.cos(x.detach()))
+
+
+class Foreign:
+    """An array of another package."""
+
+    def __init__(self, values):
+        self._values = values
+
+    def __dlpack__(self, **options):
+        return self._values.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self._values.__dlpack_device__()
+
+
+@pytest.mark.parametrize("kind", [np.asarray, Foreign])
+def test_gradients_are_of_the_arrays_as_they_were_at_the_call(kind):
+    values = np.array([2.0, 3.0])
+    given = kind(values)
+    x = torch.tensor([0.1, 0.2], dtype=torch.float64, requires_grad=True)
+    found = qjit(lambda x, y: jnp.sum(x * y))(x, given)
+    (values if kind is Foreign else given)[:] = 50.0
+    found.backward()
+    assert x.grad.tolist() == [2.0, 3.0]
+
+
 def test_what_is_elsewhere_is_refused():
     compiled = qjit(lambda x: 2 * x)
     for tensor, reason in (
@@ -133,6 +166,35 @@ def test_what_is_elsewhere_is_refused():
         with pytest.raises(TypeError, match="argument x of") as error:
             compiled(tensor)
         assert reason in str(error.value)
+
+
+@pytest.mark.filterwarnings("ignore:.torch.jit.script:DeprecationWarning")
+def test_what_a_gradient_would_be_lost_of_is_refused():
+    x = torch.tensor([0.1, 0.2], dtype=torch.float64, requires_grad=True)
+    product = qjit(lambda x, y: jnp.sum(x * y))
+    with pytest.raises(TypeError, match="beside a Tensor that requires a gradient"):
+        product(x, qml.numpy.tensor([1.0, 2.0], requires_grad=True))
+    with pytest.raises(TypeError, match="beside a Tensor that requires a gradient"):
+        jax.grad(lambda y: product(x, y))(jnp.ones(2))
+    sine = qjit(jnp.sin)
+    with pytest.raises(TypeError, match="Tensor that requires a gradient"):
+        sine.trace(x).lower().compile()(x)
+    forward = torch.autograd.forward_ad
+    with forward.dual_level(), pytest.raises(TypeError, match="Tensor with a tangent"):
+        sine(forward.make_dual(x.detach(), torch.ones(2, dtype=torch.float64)))
+
+
+def test_tensors_are_arrays_beside_tracers():
+    x = torch.tensor([0.1, 0.2], dtype=torch.float64)
+    product = qjit(lambda x, y: jnp.sum(x * y))
+    np.testing.assert_allclose(jax.grad(lambda y: product(x, y))(jnp.ones(2)), x)
+
+
+def test_tensors_are_no_static_arguments():
+    scaled = qjit(lambda x, w: x, static_argnums=1)
+    for static in (torch.ones(2), (1, torch.ones(2))):
+        with pytest.raises(TypeError, match=r"static argument w of .*may change"):
+            scaled(2.0, static)
 
 
 def test_a_module_is_trained():

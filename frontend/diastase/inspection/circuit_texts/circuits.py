@@ -15,7 +15,8 @@ from diastase.inspection.circuit_texts.operations import OPERATIONS
 from diastase.inspection.circuit_texts.reader import Language, Reader
 from diastase.inspection.circuit_texts.results import Output, Results
 from diastase.inspection.circuit_texts.statements import Statement
-from diastase.inspection.circuit_texts.values import Unsayable, Value, Values
+from diastase.inspection.circuit_texts.values import INLINED, Unsayable, Value, Values
+from diastase.jaxprs.control_flow import LoopOperands
 from diastase_mlir import at, span_of
 from diastase_mlir.jax_compat import jaxprs_in
 
@@ -76,11 +77,22 @@ def _circuits(values: Values, jaxpr: Any) -> Iterable[tuple[Any, list[Value]]]:
             operands = _unmapped(equation, [values.of(atom) for atom in equation.invars])
             for inner in jaxprs_in(equation.params):
                 values.bind(inner.constvars, [_UNKNOWN] * len(inner.constvars))
-                is_alike = len(inner.invars) == len(operands)
-                given = operands if is_alike else [_UNKNOWN] * len(inner.invars)
-                values.bind(inner.invars, given)
+                values.bind(inner.invars, _passed(equation, operands, inner))
                 yield from _circuits(values, inner)
         values.bind(equation.outvars, [_UNKNOWN] * len(equation.outvars))
+
+
+def _passed(equation: Any, operands: Sequence[Value], inner: Any) -> Sequence[Value]:
+    """What a region takes: of calls and maps their operands, of a loop what no turn changes."""
+    name, params, count = equation.primitive.name, equation.params, len(inner.invars)
+    if (name in INLINED or "mapped" in params) and len(operands) == count:
+        return operands
+    constants: Sequence[Value] = ()
+    if name == "scan":
+        constants = operands[: params["num_consts"]]
+    elif "body_nconsts" in params and inner is params["body_jaxpr"].jaxpr:
+        constants = LoopOperands.read(operands, params).constants
+    return [*constants, *[_UNKNOWN] * (count - len(constants))]
 
 
 def _unmapped(equation: Any, operands: Sequence[Value]) -> list[Value]:

@@ -117,7 +117,7 @@ ELEMENTWISE: Mapping[str, Callable[..., Any]] = {
     "convert_element_type": _converted,
     "select_n": _selected,
     **dict.fromkeys(
-        ("copy", "copy_p", "stop_gradient", "device_put", "reduce_precision"),
+        ("copy", "copy_p", "stop_gradient", "device_put"),
         lambda equation, kind, scalar: scalar,
     ),
     **{

@@ -37,7 +37,8 @@ from diastase.inspection.circuit_texts.values import of_input
 OPENQASM = Language(
     "OpenQASM",
     NotInOpenqasmError,
-    "compute such numbers before, and give them as arguments; or make them static arguments",
+    "compute such numbers before, and give them as arguments; or make them static arguments; "
+    "numbers that outcomes decide must be int64 or float64",
 )
 _GATES = (
     "p x y z h s sdg t tdg sx rx ry rz cx cy cz cp crx cry crz ch swap ccx cswap cu CX phase "
@@ -82,7 +83,7 @@ def openqasm_of(closed: ClosedJaxpr, names: Sequence[str], function: str) -> str
     comments = [
         f"// {output.what} of {output.words or ', '.join(f'c[{wire}]' for wire in output.wires)}"
         for output in circuit.outputs.values()
-        if not output.values
+        if output.what != "value"
     ]
     head = ["OPENQASM 3.0;", 'include "stdgates.inc";', *declared, f"qubit[{circuit.size}] q;"]
     return "\n".join([*head, *bits, *lines, *comments, ""])

@@ -40,6 +40,7 @@ from diastase.inspection.circuit_texts.statements import (
     choice,
 )
 from diastase.inspection.circuit_texts.values import (
+    WIDE,
     Elements,
     Unsayable,
     Value,
@@ -49,6 +50,7 @@ from diastase.inspection.circuit_texts.values import (
     scalar_of,
     scalar_value,
     scalars_of,
+    too_narrow,
 )
 from diastase.jaxprs.control_flow import LoopOperands
 from diastase.primitives.quantum import is_register, touches_register
@@ -221,7 +223,9 @@ class Reader:
             )
         if aval.dtype.kind not in _KINDS:
             return Unsayable("depends on numbers that change, and are complex")
-        kind = "i" if aval.dtype.kind in "iu" else aval.dtype.kind
+        if str(aval.dtype) not in WIDE:
+            return Unsayable(too_narrow(aval.dtype))
+        kind = aval.dtype.kind
         made = [
             Expression(self._name(), kind=kind, is_outcome=True) for _ in range(math.prod(shape))
         ]

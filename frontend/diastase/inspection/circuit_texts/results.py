@@ -19,7 +19,8 @@ from diastase.inspection.circuit_texts.expressions import NotSayableError, Scala
 from diastase.inspection.circuit_texts.gates import steps_of
 from diastase.inspection.circuit_texts.reader import Reader, refusal
 from diastase.inspection.circuit_texts.statements import Measure, Read, walk, wires_of
-from diastase.inspection.circuit_texts.values import Elements, Value, scalars_of
+from diastase.inspection.circuit_texts.values import Unsayable, Value, scalars_of
+from diastase.primitives.quantum import is_register
 from diastase_runtime.gate_table import into_z
 
 _WHAT = {"sample": "shots", "probs": "probs", "expval_pauli": "expval", "var_pauli": "var"}
@@ -34,6 +35,12 @@ class Output:
     values: Sequence[Scalar] = ()
     words: str = ""
     """The sum of Pauli words whose mean or variance it is."""
+    unsayable: str = ""
+    """Why there is no expression for what is returned."""
+
+
+OF_SHOTS = Unsayable("depends on results of shots")
+"""What is measured at the end, and all that is computed from it."""
 
 
 class Results:
@@ -59,6 +66,7 @@ class Results:
             raise refusal(language, equation, reason, hint)
         self._require_untouched()
         self._end = len(self.reader.statements)
+        self.reader.values.let(equation.outvars[0], OF_SHOTS)
         if "words" in params:
             self._outputs[equation.outvars[0]] = self._words(what, equation)
             return
@@ -130,7 +138,10 @@ class Results:
         for place, (variable, value) in enumerate(zip(variables, values, strict=True)):
             if not isinstance(variable, Literal) and variable in self._outputs:
                 found[place] = self._outputs[variable]
-            elif isinstance(value, Elements):
+            elif isinstance(value, Unsayable):
+                if value is not OF_SHOTS:
+                    found[place] = Output("value", unsayable=value.reason)
+            elif not is_register(variable):
                 found[place] = Output("value", values=scalars_of(value))
         direct = list(found.values())
         others = [each for each in self._outputs.values() if each not in direct]

@@ -124,7 +124,7 @@ class Values:
         """Evaluate a classical equation."""
         operands = [self.of(atom) for atom in equation.invars]
         inner = list(jaxprs_in(equation.params))
-        if equation.primitive.name in _INLINED and inner:
+        if equation.primitive.name in INLINED and inner:
             region = inner[0]
             self.bind(region.invars, operands[len(operands) - len(region.invars) :])
             consts = getattr(equation.params.get("jaxpr"), "consts", ())
@@ -152,6 +152,7 @@ def _evaluated(equation: Any, operands: Sequence[Value]) -> Sequence[Value]:
         found = _by_cases(equation, operands) if _is_computable(equation) else None
         if found is not None:
             return found
+        _require_wide(equation, operands)
         if name in ELEMENTWISE:
             return [_elementwise(equation, operands)]
         if name in MOVING:
@@ -162,6 +163,32 @@ def _evaluated(equation: Any, operands: Sequence[Value]) -> Sequence[Value]:
         return [rule(equation, operands)]
     except NotSayableError as error:
         return [Unsayable(error.reason)] * len(equation.outvars)
+
+
+WIDE = frozenset({"int64", "float64", "bool"})
+"""Types of numbers whose arithmetic is that of the languages."""
+
+
+def too_narrow(dtype: Any) -> str:
+    """Why numbers of a type that outcomes decide have no expression."""
+    return f"depends on {dtype} numbers that outcomes decide, and only 64-bit ones can be computed"
+
+
+def _require_wide(equation: Any, operands: Sequence[Value]) -> None:
+    """Refuse what would be rounded, or overflow, unlike the program's numbers."""
+    given = [
+        (operand.dtype, each.kind)
+        for operand in operands
+        if isinstance(operand, Elements)
+        for each in operand.array.flat
+        if isinstance(each, Expression) and each.is_outcome
+    ]
+    types = [dtype for dtype, _ in given]
+    if equation.primitive.name == "convert_element_type":
+        types += [equation.outvars[0].aval.dtype for _, kind in given if kind != "b"]
+    for dtype in types:
+        if str(dtype) not in WIDE and equation.primitive.name not in MOVING:
+            raise NotSayableError(too_narrow(dtype))
 
 
 def _has_unknown_sizes(equation: Any) -> bool:
@@ -335,6 +362,6 @@ _RULES: Mapping[str, Callable[[Any, Sequence[Value]], Value]] = {
     "dynamic_slice": _dynamic_slice,
     "reduce_sum": _sum,
 }
-_INLINED = (
+INLINED = (
     "inlined", "pjit", "jit", "closed_call", "core_call", "custom_jvp_call", "custom_vjp_call",
 )  # fmt: skip

@@ -16,9 +16,10 @@ def vector_of(numpy: Any, leaves: Sequence[Any]) -> Any:
     """All inexact leaves in one vector; of complex ones the real parts, then the imaginary."""
     parts: list[Any] = [numpy.zeros(0)]
     for leaf in leaves:
-        if jnp.issubdtype(leaf.dtype, jnp.complexfloating):
+        dtype = leaf.dtype if hasattr(leaf, "dtype") else jnp.result_type(leaf)  # numbers of Python
+        if jnp.issubdtype(dtype, jnp.complexfloating):
             parts += [numpy.ravel(numpy.real(leaf)), numpy.ravel(numpy.imag(leaf))]
-        elif jnp.issubdtype(leaf.dtype, jnp.floating):
+        elif jnp.issubdtype(dtype, jnp.floating):
             parts.append(numpy.ravel(leaf))
     return numpy.concatenate(parts)
 

@@ -13,9 +13,14 @@ from functools import cache
 from typing import Any
 
 import jax
+import numpy as np
+from autograd.extend import Box
+from jax.core import Tracer
+from pennylane.numpy import tensor as pennylane_tensor
 
 from diastase.jit.interop.pull_backs import pull_back
-from diastase.jit.stages.shared_memory import is_tensor
+from diastase.jit.stages.shared_memory import is_foreign, is_tensor, shared
+from diastase.tracing.argument_errors import UnsupportedArgumentError
 from diastase.tracing.signatures import Call
 from diastase_mlir.jax_compat import is_extended
 from diastase_toolchain.lazy_import import LazyModule
@@ -53,8 +58,26 @@ def call_with_tensors(
     node = _Node(run, compiled, call, arrays, tree)
     is_trained = any(is_tensor(leaf) and leaf.requires_grad for leaf in leaves)
     is_node = is_trained and torch.is_grad_enabled()
+    _refuse_lost(compiled.signature.name, leaves, is_node)
     results = _function().apply(node, *leaves) if is_node else node.results()
     return jax.tree_util.tree_unflatten(node.out_tree, results)
+
+
+def _refuse_lost(function: str, leaves: Sequence[Any], is_node: bool) -> None:
+    """Refuse what a gradient or tangent would be lost of without a word."""
+    for place, leaf in enumerate(leaves):
+        if is_tensor(leaf):
+            if torch.autograd.forward_ad.unpack_dual(leaf).tangent is None:
+                continue
+            kind, instead = "Tensor with a tangent", "use diastase.jvp inside of the function"
+        elif is_node and isinstance(leaf, Tracer | Box | pennylane_tensor):
+            kind = f"{type(leaf).__name__}, beside a Tensor that requires a gradient"
+            instead = "let one package differentiate: pass tensor.detach(), or tensors alone"
+        else:
+            continue
+        raise UnsupportedArgumentError(
+            function=function, argument=str(place), type=kind, instead=instead
+        )
 
 
 @cache
@@ -70,7 +93,7 @@ def _forward(ctx: Any, node: _Node, *leaves: Any) -> Any:
     results = node.results()
     ctx.node = node
     node.arrays = ()
-    node.leaves = [None if is_tensor(leaf) else leaf for leaf in leaves]
+    node.leaves = [None if is_tensor(leaf) else _kept(leaf) for leaf in leaves]
     ctx.save_for_backward(*filter(is_tensor, leaves))
     integers = [each for each in results if is_tensor(each) and not _is_inexact(each)]
     ctx.mark_non_differentiable(*integers)
@@ -90,9 +113,16 @@ def _backward(ctx: Any, *cotangents: Any) -> Any:
     return None, *gradients
 
 
+def _kept(leaf: Any) -> Any:
+    """An argument as it is now: `backward` may come after its memory has been written to."""
+    if isinstance(leaf, np.ndarray):
+        return leaf.copy()
+    return np.array(shared(leaf)) if is_foreign(leaf) else leaf
+
+
 def _as_tensor(result: Any) -> Any:
     """A result as a tensor on its memory; keys of random numbers as they are."""
-    if not isinstance(result, jax.Array) or is_extended(result.dtype):
+    if not isinstance(result, jax.Array) or isinstance(result, Tracer) or is_extended(result.dtype):
         return result
     return torch.from_dlpack(result)
 

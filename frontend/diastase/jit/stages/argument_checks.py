@@ -20,7 +20,7 @@ from diastase.jit.options.errors import (
     CompiledTransformError,
     StructureMismatchError,
 )
-from diastase.jit.stages.shared_memory import is_foreign, why_not_shared
+from diastase.jit.stages.shared_memory import is_foreign, is_tensor, why_not_shared
 from diastase.tracing.argument_errors import AbstractArgumentError, UnsupportedArgumentError
 from diastase_mlir.jax_compat import (
     abstract_value,
@@ -159,6 +159,18 @@ def type_of_leaf(leaf: Any, function: str, argument: str, *, may_be_type: bool =
             function=function, argument=argument, type=type(leaf).__qualname__
         )
     return aval
+
+
+def refuse_trained(leaves: Sequence[Any], function: str) -> None:
+    """Refuse tensors that require a gradient, of which a stage has none."""
+    for place, leaf in enumerate(leaves):
+        if is_tensor(leaf) and leaf.requires_grad:
+            raise UnsupportedArgumentError(
+                function=function,
+                argument=str(place),
+                type="Tensor that requires a gradient",
+                instead="call the compiled function itself, or pass tensor.detach()",
+            )
 
 
 def _instead_of(leaf: Any) -> str:

@@ -22,7 +22,7 @@ from diastase.inspection.progress import progress_of
 from diastase.inspection.report import Report, notebook_page, report_of
 from diastase.jit.options.errors import InvalidOptionError
 from diastase.jit.options.options import CountsForm
-from diastase.jit.stages.argument_checks import SizePattern, check_arguments
+from diastase.jit.stages.argument_checks import SizePattern, check_arguments, refuse_trained
 from diastase.jit.stages.prepared_call import PreparedCall
 from diastase.jit.stages.shared_memory import shared
 from diastase.tracing.trace import TracedProgram
@@ -306,6 +306,7 @@ class Compiled(Stage):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program on traced arguments, without the static ones."""
         leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
+        refuse_trained(leaves, self.fun_name)
         leaves = list(map(shared, leaves))
         check_arguments(self.interface, self._sizes, self.traced.in_avals, leaves, tree)
         return self.prepared(leaves)

@@ -28,7 +28,7 @@ QIR = Language(
     "QIR",
     NotInQirError,
     "give arguments their values, as in qjit(lambda: circuit(0.3)).qir; "
-    "numbers that outcomes decide may be added, multiplied and compared",
+    "numbers that outcomes decide may be added, multiplied and compared, as int64 or float64",
     repeats=False,
 )
 
@@ -44,11 +44,17 @@ def qir_of(closed: ClosedJaxpr, names: Sequence[str], function: str) -> str:
     """
     arguments = [Unsayable(f"uses {name}, and QIR takes no arguments") for name in names]
     circuit = circuit_of(closed, arguments, set(), function, QIR)
+    for output in circuit.outputs.values():
+        if output.unsayable:
+            _refuse(circuit.equation, f"returns a value that {output.unsayable}")
     given = [value for output in circuit.outputs.values() for value in output.values]
     needed = set[str]().union(*map(ours_in, given))
     statements = pruned(circuit.statements, needed)
     middle = [one for one in statements if not isinstance(one, Read)]
     last = [one.wire for one in statements if isinstance(one, Read)]
+    kinds = set(map(kind_of, given))
+    if not kinds <= _RECORDED.keys():
+        _refuse(circuit.equation, "returns complex numbers, for which there are no records")
     is_adaptive = bool(given) or not all(isinstance(one, Gate | Phase) for one in middle)
     blocks = Blocks(circuit.size, _refuse)
     blocks.call("__quantum__rt__initialize", ["ptr null"])
@@ -62,7 +68,7 @@ def qir_of(closed: ClosedJaxpr, names: Sequence[str], function: str) -> str:
     except NotSayableError as error:
         _refuse(circuit.equation, error.reason)
     blocks.line("ret i64 0")
-    name = re.sub(r"\W", "_", circuit.name)
+    name = re.sub(r"[^A-Za-z0-9_]", "_", circuit.name)
     parts = (
         "\n".join(map(_constant, range(len(labels)), labels)),
         f"define i64 @{name}() #0 {{\n{blocks.text}\n}}",
