@@ -58,7 +58,7 @@ def map(
     Raises `BatchError`, `MappedElementError` (with the index of the first element that fails),
     `NeedsPythonError` and `UnsavableError` (as `save` does), `UnservedArgumentsError` (a function
     that was saved for other types), `UnfitWorkerError`, `LostWorkersError`, `ClusterLostError`,
-    `InvalidClientError`, `UnequalResultsError`. `docs/cluster.md` has more.
+    `InvalidClientError`, `UnequalResultsError`, `UnequalProgramsError`. `docs/cluster.md` has more.
     """
     options: dict[str, Any] = {
         "client": client, "repeats": repeats, "seed": seed, "threads": threads,

@@ -10,13 +10,18 @@ from typing import Any
 
 from diastase_runtime.distributed.batches import Batch, read_batch
 from diastase_runtime.distributed.elements import Work, run_range
-from diastase_runtime.distributed.errors import BatchError, NotCompiledError
+from diastase_runtime.distributed.errors import (
+    BatchError,
+    NotCompiledError,
+    UnequalProgramsError,
+)
 from diastase_runtime.distributed.results import joined
 from diastase_runtime.distributed.workers import loaded
 from diastase_runtime.process_limits import MOST_THREADS
 from diastase_runtime.saved.errors import DamagedFileError
 from diastase_runtime.saved.function import SavedFunction, read_content
-from diastase_runtime.saved.manifest import Manifest
+from diastase_runtime.saved.manifest import Manifest, SavedProgram
+from diastase_runtime.saved.pytrees import Structure
 from diastase_runtime.saved.serving import serving, unserved
 
 
@@ -54,7 +59,8 @@ def map(
 
     Raises `BatchError`, `UnservedArgumentsError` (the function was saved for other types),
     `MappedElementError` (with the index of the first element that fails), `UnfitWorkerError`,
-    `LostWorkersError`, `ClusterLostError`, `InvalidClientError`, `UnequalResultsError`.
+    `LostWorkersError`, `ClusterLostError`, `InvalidClientError`, `UnequalResultsError`,
+    `UnequalProgramsError`.
     """
     if isinstance(function, SavedFunction):
         content, checksum, manifest = read_content(function.path)
@@ -119,15 +125,25 @@ def _work(
     element = batch.element(0)
     numbers = serving(manifest.programs, batch.structure, (), element)
     programs = [manifest.programs[number] for number in numbers]
-    results = {program.out_structure for program in programs}
-    if len(results) != 1:  # of several, sizes would decide what the result is
+    if not programs:
         raise unserved(manifest, batch.structure, (), element)
+    if (
+        len({_results(program) for program in programs}) > 1
+    ):  # sizes would decide what the result is
+        lines = "\n".join(f"    {program}" for program in programs)
+        raise UnequalProgramsError(function=manifest.name, programs=lines)
     if seed is None:
         seed = programs[0].seed
     if seed is None:
         seed = random.getrandbits(63)
-    structure = results.pop()
+    structure = programs[0].out_structure
     return Work(manifest.name, checksum, tuple(numbers), structure, seed, repeats, threads)
+
+
+def _results(program: SavedProgram) -> tuple[Structure, tuple[tuple[str, int], ...]]:
+    """What results of all programs must have in common; their sizes are seen when they run."""
+    leaves = tuple((leaf.dtype, len(leaf.shape)) for leaf in program.results)
+    return program.out_structure, leaves
 
 
 def _map_here(content: bytes, work: Work, batch: Batch, *, progress: bool) -> Any:

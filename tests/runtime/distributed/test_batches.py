@@ -20,17 +20,21 @@ from diastase.jit.options.saving_errors import UnsavableError
 from diastase_runtime import distributed
 from diastase_runtime.distributed import workers
 from diastase_runtime.distributed.chunks import SCHEDULER, TASK, bounds, chunk_size
+from diastase_runtime.distributed.elements import Part, Work
 from diastase_runtime.distributed.errors import (
     BatchError,
     InvalidClientError,
     MappedElementError,
     NotCompiledError,
+    UnequalProgramsError,
     UnequalResultsError,
 )
+from diastase_runtime.distributed.results import joined
 from diastase_runtime.distributed.seeds import element_seed
 from diastase_runtime.errors import AssumptionError, Span, WireOutOfRangeError
 from diastase_runtime.saved.errors import DamagedFileError, UnservedArgumentsError
 from diastase_runtime.saved.function import read_content
+from diastase_runtime.saved.pytrees import LEAF
 
 Point = namedtuple("Point", ["angles", "scale"])
 
@@ -250,7 +254,7 @@ def test_an_element_that_fails_is_named():
 
 
 def test_results_of_different_sizes():
-    with pytest.raises(UnequalResultsError, match=r"\['n'\] .* \(2,\) .* \(3,\) for element 1"):
+    with pytest.raises(UnequalResultsError, match=r"\['n'\] .*\[2\] .*\[3\] for element 1"):
         map(qjit(lambda n: {"n": jnp.ones(n)}), np.array([2, 3]))
     assert map(qjit(lambda n: jnp.ones(n)), np.array([2, 2])).shape == (2, 2)
 
@@ -266,6 +270,32 @@ def test_programs_that_hold_for_some_sizes_only():
     for n in np.array([1, 4]):
         last_two(n)
     assert map(last_two, np.array([4, 1, 0, 2])).tolist() == [5, -5, -5, 1]
+
+
+@pytest.mark.parametrize(
+    "other", [lambda x: x.sum() + 7, lambda x: (x.sum() * 0.5,), lambda x: x[:1] * 0.5]
+)
+def test_programs_whose_results_are_of_different_types(other):
+    """Neither the order of the elements nor how they are cut decides of which the results are."""
+
+    @qjit
+    def half(n):
+        x = jnp.arange(n)
+        return x.sum() * 0.5 if x.shape[0] >= 2 else other(x)
+
+    for n in np.array([1, 3]):
+        half(n)
+    for batch in ([1, 3], [3, 1], [3, 3]):
+        with pytest.raises(UnequalProgramsError, match=r"(?s)half .*-> float64\[\]"):
+            map(half, np.array(batch))
+
+
+def test_columns_of_results_have_one_dtype():
+    """Whatever a file says of its programs."""
+    work = Work("f", "", (0,), LEAF, 0, 1, 1)
+    parts = [Part(k, LEAF, [np.zeros(1, dtype)], 0.0) for k, dtype in enumerate((int, float))]
+    with pytest.raises(UnequalResultsError, match=r"is int64\[\] .* and float64\[\] for element 1"):
+        joined(work, parts)
 
 
 def test_threads_of_one_call_are_as_many_as_it_says(monkeypatch):
