@@ -34,6 +34,10 @@ class Batch:
         """The leaves of one element, as views."""
         return element(self.columns, index)
 
+    def copied(self) -> "Batch":
+        """The same on memory of its own, which nobody writes."""
+        return Batch(self.structure, tuple(map(_copied, self.columns)), self.length)
+
 
 def element(columns: Leaves, index: int) -> list[np.ndarray]:
     """One entry of each column; of columns of numbers, arrays of rank 0."""
@@ -66,6 +70,13 @@ def read_batch(batches: Sequence[Any]) -> Batch:
     if length == 0:
         raise BatchError(reason="it has no elements, so nothing says what the results are")
     return Batch(structure, columns, length)
+
+
+def _copied(column: np.ndarray) -> np.ndarray:
+    """A column that repeats one entry (`numpy.broadcast_to`) still takes the memory of one."""
+    if column.strides[0] == 0:
+        return np.broadcast_to(column[:1].copy(), column.shape)
+    return column.copy()
 
 
 def _column(name: str, leaf: Any) -> np.ndarray:

@@ -107,8 +107,9 @@ def map_content(
         return _map_here(content, work, batch, progress=progress)
     on_cluster: Any = import_module("diastase_runtime.distributed.futures")
     on_cluster.check_client(client)
-    mapped = on_cluster.give_out(client, content, work, batch, chunk_size)
-    return mapped if futures else mapped.result(progress=progress)
+    if futures:  # Dask sends parts of the batch later, when its owner may have written other values
+        return on_cluster.give_out(client, content, work, batch.copied(), chunk_size)
+    return on_cluster.give_out(client, content, work, batch, chunk_size).result(progress=progress)
 
 
 def _check_number(name: str, value: Any, most: float = math.inf, *, least: int = 1) -> None:

@@ -128,6 +128,16 @@ def test_results_that_stay_on_the_cluster(client):
     assert bits(mapped.result()) == bits(map(train, batch(20)))
 
 
+def test_batches_that_are_written_after_they_were_given(client):
+    """Parts of them are sent later."""
+    numbers, same = np.ones((500, 2000)), np.broadcast_to(np.arange(3.0), (500, 3))
+    function = qjit(lambda x, y: x.sum() + y.sum())
+    mapped = map(function, numbers, same, client=client, futures=True, chunk_size=50)
+    numbers[:] = 7
+    same.base[:] = 7
+    assert np.unique(mapped.result()).tolist() == [2003]
+
+
 def test_a_batch_larger_than_a_message(client, monkeypatch):
     monkeypatch.setattr(on_cluster, "_BYTES_AT_ONCE", 100)
     numbers = np.arange(400.0).reshape(20, 20)
