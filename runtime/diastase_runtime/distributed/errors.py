@@ -123,10 +123,11 @@ class UnequalProgramsError(DiastaseError, TypeError):
 
 
 class UnfitWorkerError(DiastaseError, RuntimeError):
-    """A worker cannot load the function: its processor, its packages or its version do not fit.
+    """A worker or the scheduler cannot have the function: its processor or packages do not fit.
 
     `error` is what loading raises there: `MissingProcessorFeaturesError` (save the function with
-    `target_cpu=`), `MissingPackageError`, `SavedVersionError`, no `diastase-runtime` at all.
+    `target_cpu=`), `MissingPackageError`, `SavedVersionError`; or `ImportError`, where there is no
+    `diastase-runtime`, or of another version: install the same one everywhere.
     """
 
     title: ClassVar[str] = "A worker cannot run the function"

@@ -28,6 +28,7 @@ from diastase_runtime.distributed.errors import (
     LostWorkersError,
     UnfitWorkerError,
 )
+from diastase_runtime.distributed.fitness import check_cluster
 from diastase_runtime.distributed.results import joined
 from diastase_runtime.distributed.workers import MOST_FUNCTIONS, run_chunk, run_timed, shipped
 from diastase_runtime.errors import DiastaseError
@@ -126,6 +127,7 @@ def give_out(
 ) -> MappedFutures:
     """Make tasks of a batch, each of `size` calls, or of as many as are worth while."""
     with _connection(client, work.name, batch.length):
+        check_cluster(client, work.name)
         return _Giving(client, content, work, batch).all(size)
 
 

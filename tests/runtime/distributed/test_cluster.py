@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -233,11 +234,53 @@ def test_tasks_that_are_given_up(client):
         mapped.result()
 
 
-def test_packages_that_workers_do_not_have(client):
-    mapped = map(train, batch(3), client=client, futures=True)
-    told = mapped._told(0, ModuleNotFoundError("No module named 'diastase_runtime'"))
-    assert isinstance(told, UnfitWorkerError)
-    assert "No module named 'diastase_runtime'" in str(told)
+HAS_NO_RUNTIME = """
+import sys
+sys.modules["diastase_runtime"] = None
+"""
+HAS_ANOTHER = """
+import diastase_runtime.version
+diastase_runtime.version.__version__ = "0.0.1"
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (HAS_NO_RUNTIME, "No module named .diastase_runtime"),
+        (HAS_ANOTHER, "it has diastase-runtime 0.0.1"),
+    ],
+)
+def test_workers_without_this_package(code, words):
+    """They are told before they are sent what they cannot read."""
+    with local_cluster(1) as client:
+        client.run(exec, code)
+        (worker,) = client.nthreads()
+        for _ in range(2):
+            with pytest.raises(UnfitWorkerError, match=words) as caught:
+                map(slow, np.ones(4), client=client)
+        assert caught.value.worker == worker
+        assert isinstance(caught.value.__cause__, ImportError)
+        assert client.submit(int, pure=False).result() == 0  # the worker lives
+        assert [*client.nthreads()] == [worker]
+
+
+def test_a_scheduler_without_this_package(tmp_path):
+    preload = tmp_path / "preload.py"
+    preload.write_text(HAS_NO_RUNTIME)
+    place = tmp_path / "scheduler.json"
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0"]
+    options = ["--no-dashboard", "--preload", preload, "--scheduler-file", place]
+    with subprocess.Popen([*command, *options], stderr=subprocess.DEVNULL) as scheduler:
+        try:
+            with (
+                distributed.Client(scheduler_file=str(place), timeout=60) as client,
+                pytest.raises(UnfitWorkerError, match="on the scheduler: ") as caught,
+            ):
+                map(slow, np.ones(4), client=client)
+            assert caught.value.worker == "the scheduler"
+        finally:
+            scheduler.kill()
 
 
 def test_clusters_that_go_away_and_clients_that_cannot_be_asked():
