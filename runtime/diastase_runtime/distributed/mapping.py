@@ -1,6 +1,7 @@
 """`map`: a saved function on every element of a batch, in this process or on a Dask cluster."""
 
 import math
+import operator
 import random
 import time
 from importlib import import_module
@@ -92,12 +93,12 @@ def map_content(
     futures: bool,
 ) -> Any:
     """The same for a file that has been read."""
-    _check_number("repeats", repeats)
-    _check_number("threads", threads, MOST_THREADS)
+    repeats = _number("repeats", repeats)
+    threads = _number("threads", threads, MOST_THREADS)
     if chunk_size is not None:
-        _check_number("chunk_size", chunk_size)
+        chunk_size = _number("chunk_size", chunk_size)
     if seed is not None:
-        _check_number("seed", seed, 2**64 - 1, least=0)
+        seed = _number("seed", seed, 2**64 - 1, least=0)
     if futures and progress:
         raise BatchError(reason="futures=True waits for nothing: give progress=True to result()")
     work = _work(checksum, manifest, batch, seed, repeats, threads)
@@ -109,14 +110,19 @@ def map_content(
     on_cluster.check_client(client)
     if futures:  # Dask sends parts of the batch later, when its owner may have written other values
         return on_cluster.give_out(client, content, work, batch.copied(), chunk_size)
-    return on_cluster.give_out(client, content, work, batch, chunk_size).result(progress=progress)
+    return on_cluster.run_out(client, content, work, batch, chunk_size, progress=progress)
 
 
-def _check_number(name: str, value: Any, most: float = math.inf, *, least: int = 1) -> None:
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    if not is_number or not least <= value <= most:
-        wanted = "a positive integer" if most == math.inf else f"an integer from {least} to {most}"
-        raise BatchError(reason=f"{name} is {value!r}, which is not {wanted}")
+def _number(name: str, value: Any, most: float = math.inf, *, least: int = 1) -> int:
+    """An option that is an integer of Python's or NumPy's."""
+    try:
+        number = least - 1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = least - 1
+    if least <= number <= most:
+        return number
+    wanted = "a positive integer" if most == math.inf else f"an integer from {least} to {most}"
+    raise BatchError(reason=f"{name} is {value!r}, which is not {wanted}")
 
 
 def _work(

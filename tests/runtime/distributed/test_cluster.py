@@ -1,6 +1,7 @@
 """Maps on a cluster: the results of this process, whatever workers there are and become of them."""
 
 import contextlib
+import gc
 import os
 import signal
 import subprocess
@@ -71,6 +72,16 @@ def draws(x):
     def circuit():
         qml.RX(x, wires=0)
         return qml.counts(wires=0), qml.sample(wires=0)
+
+    return circuit()
+
+
+@qjit
+def on_wire(wire):
+    @qml.qnode(qml.device("lightning.qubit", wires=2))
+    def circuit():
+        qml.X(wires=wire)
+        return qml.probs()
 
     return circuit()
 
@@ -152,15 +163,6 @@ def test_progress_is_shown(client, capsys):
 
 
 def test_the_first_element_that_fails_is_named(client):
-    @qjit
-    def on_wire(wire):
-        @qml.qnode(qml.device("lightning.qubit", wires=2))
-        def circuit():
-            qml.X(wires=wire)
-            return qml.probs()
-
-        return circuit()
-
     wires = np.zeros(30, int)
     wires[[11, 12, 29]] = 7, 8, 9
     for size in (1, 4, 30, None):
@@ -225,6 +227,61 @@ def test_workers_that_die_again_and_again(client):
     finally:
         scheduler.allowed_failures = before
     client.wait_for_workers(2)
+
+
+def own_futures(client):
+    """What of maps is on the cluster, but for the files of functions."""
+    gc.collect()
+    return [key for key in client.futures if not str(key).startswith("diastase-")]
+
+
+def until(condition):
+    end = time.monotonic() + 20
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert condition()
+
+
+def test_maps_that_fail_leave_nothing_on_the_cluster(client):
+    wires = np.array([0, 1, 0, 7, 0, 1])
+    until(lambda: not own_futures(client))
+    for _ in range(2):
+        with pytest.raises(MappedElementError):
+            map(on_wire, wires, client=client, chunk_size=1)
+        until(lambda: not own_futures(client))
+    mapped = map(on_wire, wires, client=client, chunk_size=1, futures=True)
+    for _ in range(2):
+        with pytest.raises(MappedElementError, match="element 3"):
+            mapped.result()
+    del mapped
+    until(lambda: not own_futures(client))
+
+
+@pytest.mark.parametrize("size", [None, 1])
+def test_maps_that_are_interrupted_end(client, size):
+    """Also if the interruption is kept, as interactive Python keeps the last one."""
+    sleepy = qjit(lambda x: jax.lax.fori_loop(0, 10_000_000, lambda _, c: jnp.sin(c) + x, x))
+    timer = threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        map(sleepy, np.ones(400), client=client, chunk_size=size)
+    timer.join()
+    until(lambda: not any(client.processing().values()))
+
+
+def test_a_busy_cluster_says_nothing_of_how_long_calls_take(client):
+    """Chunks are neither one for each call nor one for each worker."""
+    quick = qjit(lambda x: x + 1)
+    numbers = np.arange(100_000.0)
+    map(quick, numbers[:4], client=client)
+    busy = client.map(time.sleep, [1.5] * 2, pure=False)
+    until(lambda: any(client.processing().values()))
+    mapped = map(quick, numbers, client=client, futures=True)
+    assert len(mapped) == 33
+    with mock.patch.object(on_cluster, "MappedFutures", wraps=on_cluster.MappedFutures) as made:
+        assert map(quick, numbers, client=client).tolist() == (numbers + 1).tolist()
+    assert len(made.call_args.args[3]) < 200
+    client.gather(busy)
 
 
 def test_tasks_that_are_given_up(client):
