@@ -66,7 +66,7 @@ def map(
     }  # fmt: skip
     if not isinstance(function, QJIT):
         return distributed.map(function, *batches, **options)
-    batch = read_batch(batches)
+    batch = read_batch(batches).of_dtypes(jax.dtypes.canonicalize_dtype)  # as calls have them
     types = [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in batch.element(0)]
     args, _ = builder(batch.structure)(types)
     folder = temporary_folder("diastase-")

@@ -5,7 +5,7 @@ structure of the function's arguments, and a column for each leaf, whose entries
 values. Arrays of JAX's become NumPy's without a copy where they are on the CPU.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,6 +37,11 @@ class Batch:
     def copied(self) -> "Batch":
         """The same on memory of its own, which nobody writes."""
         return Batch(self.structure, tuple(map(_copied, self.columns)), self.length)
+
+    def of_dtypes(self, convert: Callable[[np.dtype], Any]) -> "Batch":
+        """The same with other dtypes, where `convert` has others."""
+        columns = [column.astype(convert(column.dtype), copy=False) for column in self.columns]
+        return Batch(self.structure, tuple(columns), self.length)
 
 
 def element(columns: Leaves, index: int) -> list[np.ndarray]:
@@ -88,6 +93,9 @@ def _column(name: str, leaf: Any) -> np.ndarray:
         raise BatchError(reason=f"{name} is no array: {error}") from None
     if column.dtype.kind in _NO_NUMBERS:
         raise BatchError(reason=f"{name} is a {type(leaf).__name__}, not an array of numbers")
+    kind: Any = column.dtype
+    if kind.char in "gG" or not kind.isnative or kind.type is np.void:
+        raise BatchError(reason=f"{name} has dtype {kind}, which no program has: use .astype(...)")
     if not column.shape:
         raise BatchError(reason=f"{name} is a {type(leaf).__name__} without a first axis")
     return column

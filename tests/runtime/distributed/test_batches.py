@@ -157,6 +157,10 @@ BAD_BATCHES = {
     "the batch\\[1\\] is a int without": ([np.ones(2), 3],),
     "the batch is a masked array": (np.ma.masked_array(np.ones(3), [0, 1, 0]),),
     "the batch is a object, not an array": (object(),),
+    "the batch has dtype >f8": (np.ones(3, ">f8"),),
+    "batch 2\\['a'\\] has dtype .*longdouble|float128": (np.ones(3), {"a": np.ones(3, "g")}),
+    "the batch has dtype .*f4'": (np.zeros(3, [("a", "f4"), ("b", "f8")]),),
+    "the batch has dtype .V4": (np.zeros(3, "V4"),),
     "the batch is a list|the batch\\[0\\] is a str": (["a", "b"],),
     "keys without an order": ({1: np.ones(2), "a": np.ones(2)},),
     "the batch is no array": (jax.random.split(jax.random.key(0), 3),),
@@ -181,6 +185,24 @@ def test_what_is_no_batch(message):
 def test_options_that_make_no_sense(options):
     with pytest.raises(BatchError, match=next(iter(options))):
         map(qjit(lambda x: x), np.ones(3), **options)
+
+
+def test_options_of_numpy():
+    options = {"repeats": 2, "threads": 1, "seed": 5, "chunk_size": 3}
+    there = map(draws, np.ones(2), **{name: np.int64(value) for name, value in options.items()})
+    assert there[0] == map(draws, np.ones(2), **options)[0]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64", "complex128", "uint64", "float16"])
+def test_dtypes_where_x64_is_off(dtype):
+    """Those of a call."""
+    numbers = np.array([1 / 3, 30_000, 5]).astype(dtype)
+    with jax.enable_x64(False):
+        function = qjit(lambda x: x + x)
+        got = map(function, numbers)
+        calls = [function(number) for number in numbers]
+    assert got.dtype == calls[0].dtype
+    assert got.tolist() == [call.tolist() for call in calls]
 
 
 def test_what_is_no_function_and_no_client():
