@@ -7,16 +7,19 @@ here, too.
 """
 
 import shutil
+from contextlib import suppress
 from os import PathLike
 from typing import Any
 
 import jax
+from jax.core import Tracer
 
 from diastase.jit.qjit import QJIT
 from diastase_runtime import distributed
 from diastase_runtime.distributed.batches import read_batch
+from diastase_runtime.distributed.errors import BatchError
 from diastase_runtime.saved.function import SavedFunction, read_content
-from diastase_runtime.saved.pytrees import builder
+from diastase_runtime.saved.pytrees import builder, flatten
 from diastase_runtime.trusted_files import temporary_folder
 
 __all__ = ["map"]
@@ -66,6 +69,7 @@ def map(
     }  # fmt: skip
     if not isinstance(function, QJIT):
         return distributed.map(function, *batches, **options)
+    _refuse_tracers(batches)
     batch = read_batch(batches).of_dtypes(jax.dtypes.canonicalize_dtype)  # as calls have them
     types = [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in batch.element(0)]
     args, _ = builder(batch.structure)(types)
@@ -75,3 +79,14 @@ def map(
         return distributed.map_content(*read_content(path), batch, **options)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _refuse_tracers(batches: tuple[Any, ...]) -> None:
+    leaves: list[Any] = []
+    with suppress(TypeError):  # of keys without an order, which `read_batch` tells
+        flatten(batches, leaves)
+    if any(isinstance(leaf, Tracer) for leaf in leaves):
+        raise BatchError(
+            reason="its values are not known while qjit, jax.jit or jax.grad trace: map is no part "
+            "of a traced program; call it outside, or use diastase.vmap inside"
+        )

@@ -91,11 +91,16 @@ def _column(name: str, leaf: Any) -> np.ndarray:
         column = as_array(leaf)
     except (TypeError, ValueError) as error:
         raise BatchError(reason=f"{name} is no array: {error}") from None
-    if column.dtype.kind in _NO_NUMBERS:
-        raise BatchError(reason=f"{name} is a {type(leaf).__name__}, not an array of numbers")
     kind: Any = column.dtype
+    if kind.kind in _NO_NUMBERS:
+        what = f"an array of {kind}" if column.shape else f"a {type(leaf).__name__}"
+        raise BatchError(reason=f"{name} is {what}, not an array of numbers")
     if kind.char in "gG" or not kind.isnative or kind.type is np.void:
         raise BatchError(reason=f"{name} has dtype {kind}, which no program has: use .astype(...)")
     if not column.shape:
-        raise BatchError(reason=f"{name} is a {type(leaf).__name__} without a first axis")
+        raise BatchError(
+            reason=f"{name} is a {type(leaf).__name__} without a first axis; what all elements "
+            "share is bound, qjit(lambda x: f(x, 2)), and a list of numbers becomes an array, "
+            "numpy.array(numbers)"
+        )
     return column

@@ -132,6 +132,11 @@ def _work(
     element = batch.element(0)
     numbers = serving(manifest.programs, batch.structure, (), element)
     programs = [manifest.programs[number] for number in numbers]
+    if not programs and (manifest.static_positions or manifest.static_names):
+        raise BatchError(
+            reason=f"{manifest.name} was saved with static arguments, and a batch has none: "
+            "save qjit(lambda x: f(x, 2)), which binds them"
+        )
     if not programs:
         raise unserved(manifest, batch.structure, (), element)
     if (

@@ -157,6 +157,9 @@ BAD_BATCHES = {
     "the batch\\[1\\] is a int without": ([np.ones(2), 3],),
     "the batch is a masked array": (np.ma.masked_array(np.ones(3), [0, 1, 0]),),
     "the batch is a object, not an array": (object(),),
+    "the batch is an array of <U1, not": (np.array(["a", "b"]),),
+    r"the batch\[0\] is a int .* numpy.array\(numbers\)": ([1, 2, 3],),
+    r"batch 2 is a int .* bound, qjit\(lambda x: f\(x, 2\)\)": (np.ones(3), 2),
     "the batch has dtype >f8": (np.ones(3, ">f8"),),
     "batch 2\\['a'\\] has dtype .*longdouble|float128": (np.ones(3), {"a": np.ones(3, "g")}),
     "the batch has dtype .*f4'": (np.zeros(3, [("a", "f4"), ("b", "f8")]),),
@@ -185,6 +188,16 @@ def test_what_is_no_batch(message):
 def test_options_that_make_no_sense(options):
     with pytest.raises(BatchError, match=next(iter(options))):
         map(qjit(lambda x: x), np.ones(3), **options)
+
+
+def test_batches_that_are_traced_and_static_arguments():
+    function = qjit(lambda x: x * 2)
+    for transform in (jax.jit, qjit, jax.grad):
+        with pytest.raises(BatchError, match="map is no part of a traced program"):
+            transform(lambda x: map(function, x).sum())(jnp.ones(3))
+    qjit(lambda x, n: x * n, static_argnums=1).save("f.diastase", types=(1.0, 3))
+    with pytest.raises(BatchError, match="saved with static arguments"):
+        map("f.diastase", np.ones(3))
 
 
 def test_options_of_numpy():
