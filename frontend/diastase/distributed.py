@@ -69,6 +69,10 @@ def map(
     }  # fmt: skip
     if not isinstance(function, QJIT):
         return distributed.map(function, *batches, **options)
+    if any(place < len(batches) for place in function.signature.static_positions):
+        raise BatchError(
+            reason="a static argument is none of a batch: bind it, qjit(lambda x: f(x, 2))"
+        )
     _refuse_tracers(batches)
     batch = read_batch(batches).of_dtypes(jax.dtypes.canonicalize_dtype)  # as calls have them
     types = [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in batch.element(0)]

@@ -195,7 +195,12 @@ def test_batches_that_are_traced_and_static_arguments():
     for transform in (jax.jit, qjit, jax.grad):
         with pytest.raises(BatchError, match="map is no part of a traced program"):
             transform(lambda x: map(function, x).sum())(jnp.ones(3))
-    qjit(lambda x, n: x * n, static_argnums=1).save("f.diastase", types=(1.0, 3))
+    times = qjit(lambda x, n=3: x * n, static_argnums=1)
+    for static in (2, np.ones(3)):
+        with pytest.raises(BatchError, match="a static argument is none of a batch: bind it"):
+            map(times, np.ones(3), static)
+    assert map(times, np.ones(3)).tolist() == [3, 3, 3]
+    times.save("f.diastase", types=(1.0, 3))
     with pytest.raises(BatchError, match="saved with static arguments"):
         map("f.diastase", np.ones(3))
 

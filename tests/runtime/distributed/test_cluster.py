@@ -274,10 +274,12 @@ def test_a_busy_cluster_says_nothing_of_how_long_calls_take(client):
     quick = qjit(lambda x: x + 1)
     numbers = np.arange(100_000.0)
     map(quick, numbers[:4], client=client)
-    busy = client.map(time.sleep, [1.5] * 2, pure=False)
-    until(lambda: any(client.processing().values()))
+    go = distributed.Event("go", client=client)
+    busy = client.map(lambda _: distributed.Event("go").wait(60), range(2), pure=False)
+    until(lambda: all(client.processing().values()))
     mapped = map(quick, numbers, client=client, futures=True)
     assert len(mapped) == 33
+    threading.Timer(1, go.set).start()
     with mock.patch.object(on_cluster, "MappedFutures", wraps=on_cluster.MappedFutures) as made:
         assert map(quick, numbers, client=client).tolist() == (numbers + 1).tolist()
     assert len(made.call_args.args[3]) < 200
