@@ -17,6 +17,7 @@ from pathlib import Path
 
 import distributed
 import matplotlib as mpl
+import matplotlib.pyplot as plt
 import numpy as np
 import pennylane as qml
 
@@ -69,7 +70,7 @@ def exact_energy(spins, coupling, field):
 
 def draw(path, couplings, fields, order, errors):
     """Both quantities over couplings and fields, with the line on which the phase changes."""
-    figure, panels = mpl.pyplot.subplots(1, 2, figsize=(9, 4), layout="constrained")
+    figure, panels = plt.subplots(1, 2, figsize=(9, 4), layout="constrained")
     titles = "correlation of opposite spins", "energy above the ground state's, a spin"
     for axes, title, values in zip(panels, titles, (order, errors), strict=True):
         image = axes.pcolormesh(fields, couplings, values, shading="nearest")

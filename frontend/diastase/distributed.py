@@ -7,16 +7,19 @@ here, too.
 """
 
 import shutil
+from contextlib import suppress
 from os import PathLike
 from typing import Any
 
 import jax
+from jax.core import Tracer
 
 from diastase.jit.qjit import QJIT
 from diastase_runtime import distributed
 from diastase_runtime.distributed.batches import read_batch
+from diastase_runtime.distributed.errors import BatchError
 from diastase_runtime.saved.function import SavedFunction, read_content
-from diastase_runtime.saved.pytrees import builder
+from diastase_runtime.saved.pytrees import builder, flatten
 from diastase_runtime.trusted_files import temporary_folder
 
 __all__ = ["map"]
@@ -58,7 +61,7 @@ def map(
     Raises `BatchError`, `MappedElementError` (with the index of the first element that fails),
     `NeedsPythonError` and `UnsavableError` (as `save` does), `UnservedArgumentsError` (a function
     that was saved for other types), `UnfitWorkerError`, `LostWorkersError`, `ClusterLostError`,
-    `InvalidClientError`, `UnequalResultsError`. `docs/cluster.md` has more.
+    `InvalidClientError`, `UnequalResultsError`, `UnequalProgramsError`. `docs/cluster.md` has more.
     """
     options: dict[str, Any] = {
         "client": client, "repeats": repeats, "seed": seed, "threads": threads,
@@ -66,7 +69,12 @@ def map(
     }  # fmt: skip
     if not isinstance(function, QJIT):
         return distributed.map(function, *batches, **options)
-    batch = read_batch(batches)
+    if any(place < len(batches) for place in function.signature.static_positions):
+        raise BatchError(
+            reason="a static argument is none of a batch: bind it, qjit(lambda x: f(x, 2))"
+        )
+    _refuse_tracers(batches)
+    batch = read_batch(batches).of_dtypes(jax.dtypes.canonicalize_dtype)  # as calls have them
     types = [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in batch.element(0)]
     args, _ = builder(batch.structure)(types)
     folder = temporary_folder("diastase-")
@@ -75,3 +83,14 @@ def map(
         return distributed.map_content(*read_content(path), batch, **options)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _refuse_tracers(batches: tuple[Any, ...]) -> None:
+    leaves: list[Any] = []
+    with suppress(TypeError):  # of keys without an order, which `read_batch` tells
+        flatten(batches, leaves)
+    if any(isinstance(leaf, Tracer) for leaf in leaves):
+        raise BatchError(
+            reason="its values are not known while qjit, jax.jit or jax.grad trace: map is no part "
+            "of a traced program; call it outside, or use diastase.vmap inside"
+        )

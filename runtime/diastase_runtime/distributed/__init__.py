@@ -8,6 +8,7 @@
     threads     how many threads programs have meanwhile
     chunks      how many elements make a task
     results     results of chunks, as one
+    fitness     whether scheduler and workers have this package
     futures     chunks on a cluster: given out, waited for, and what became of them
     mapping     `map`
 

@@ -5,7 +5,7 @@ structure of the function's arguments, and a column for each leaf, whose entries
 values. Arrays of JAX's become NumPy's without a copy where they are on the CPU.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,6 +33,15 @@ class Batch:
     def element(self, index: int) -> list[np.ndarray]:
         """The leaves of one element, as views."""
         return element(self.columns, index)
+
+    def copied(self) -> "Batch":
+        """The same on memory of its own, which nobody writes."""
+        return Batch(self.structure, tuple(map(_copied, self.columns)), self.length)
+
+    def of_dtypes(self, convert: Callable[[np.dtype], Any]) -> "Batch":
+        """The same with other dtypes, where `convert` has others."""
+        columns = [column.astype(convert(column.dtype), copy=False) for column in self.columns]
+        return Batch(self.structure, tuple(columns), self.length)
 
 
 def element(columns: Leaves, index: int) -> list[np.ndarray]:
@@ -68,6 +77,13 @@ def read_batch(batches: Sequence[Any]) -> Batch:
     return Batch(structure, columns, length)
 
 
+def _copied(column: np.ndarray) -> np.ndarray:
+    """A column that repeats one entry (`numpy.broadcast_to`) still takes the memory of one."""
+    if column.strides[0] == 0:
+        return np.broadcast_to(column[:1].copy(), column.shape)
+    return column.copy()
+
+
 def _column(name: str, leaf: Any) -> np.ndarray:
     if isinstance(leaf, np.ma.MaskedArray):
         raise BatchError(reason=f"{name} is a masked array, whose mask no program sees")
@@ -75,8 +91,16 @@ def _column(name: str, leaf: Any) -> np.ndarray:
         column = as_array(leaf)
     except (TypeError, ValueError) as error:
         raise BatchError(reason=f"{name} is no array: {error}") from None
-    if column.dtype.kind in _NO_NUMBERS:
-        raise BatchError(reason=f"{name} is a {type(leaf).__name__}, not an array of numbers")
+    kind: Any = column.dtype
+    if kind.kind in _NO_NUMBERS:
+        what = f"an array of {kind}" if column.shape else f"a {type(leaf).__name__}"
+        raise BatchError(reason=f"{name} is {what}, not an array of numbers")
+    if kind.char in "gG" or not kind.isnative or kind.type is np.void:
+        raise BatchError(reason=f"{name} has dtype {kind}, which no program has: use .astype(...)")
     if not column.shape:
-        raise BatchError(reason=f"{name} is a {type(leaf).__name__} without a first axis")
+        raise BatchError(
+            reason=f"{name} is a {type(leaf).__name__} without a first axis; what all elements "
+            "share is bound, qjit(lambda x: f(x, 2)), and a list of numbers becomes an array, "
+            "numpy.array(numbers)"
+        )
     return column

@@ -20,6 +20,7 @@ from diastase_runtime.distributed.errors import MappedElementError, UnequalResul
 from diastase_runtime.distributed.seeds import element_seed
 from diastase_runtime.distributed.threads import threads_at_once
 from diastase_runtime.saved.function import Guarded, SavedFunction
+from diastase_runtime.saved.manifest import LeafType
 from diastase_runtime.saved.pytrees import Structure, builder, leaf_names
 
 
@@ -102,19 +103,19 @@ class _Stack:
             self.columns = [np.empty((self._count, *leaf.shape), leaf.dtype) for leaf in leaves]
         for number, leaf in enumerate(leaves):
             column = self.columns[number]
-            if column.shape[1:] != leaf.shape:
-                raise unequal(self._work, number, index, column.shape[1:], leaf.shape)
+            if (column.dtype, column.shape[1:]) != (leaf.dtype, leaf.shape):
+                raise unequal(self._work, number, index, column, leaf)
             column[place] = leaf
 
 
 def unequal(
-    work: Work, number: int, index: int, first: tuple[int, ...], other: tuple[int, ...]
+    work: Work, number: int, index: int, column: np.ndarray, other: np.ndarray
 ) -> UnequalResultsError:
-    """The error of an element whose result is larger or smaller than those before."""
+    """The error of an element whose result is of another type than those before, in a column."""
     return UnequalResultsError(
         function=work.name,
         result=leaf_names("the result", work.results)[number],
         index=index,
-        first=first,
-        other=other,
+        first=str(LeafType(str(column.dtype), column.shape[1:])),
+        other=str(LeafType(str(other.dtype), other.shape)),
     )

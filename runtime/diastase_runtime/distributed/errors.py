@@ -84,31 +84,50 @@ class MappedElementError(DiastaseError, RuntimeError):
 
 
 class UnequalResultsError(DiastaseError, ValueError):
-    """Results of the elements of a batch cannot be one array, as their shapes differ.
+    """Results of the elements of a batch cannot be one array, as their shapes or dtypes differ.
 
         map(qjit(lambda n: jnp.arange(n)), np.array([2, 3]))
 
     A size that an element's values say makes results of different sizes. Return arrays of one size.
     """
 
-    title: ClassVar[str] = "Results of different shapes"
+    title: ClassVar[str] = "Results of different types"
     message: ClassVar[str] = (
-        "{result} of {function} has shape {first} for earlier elements and {other} for element "
-        "{index}"
+        "{result} of {function} is {first} for earlier elements and {other} for element {index}"
     )
     help: ClassVar[str] = "return arrays of one size, with zeros behind what there is"
     function: str
     result: str
     index: int
-    first: tuple[int, ...]
-    other: tuple[int, ...]
+    first: str
+    other: str
+
+
+class UnequalProgramsError(DiastaseError, TypeError):
+    """A function has several programs for the batch, whose results are of different types.
+
+        @qjit
+        def f(n):
+            x = jnp.arange(n)
+            return x.sum() * 0.5 if x.shape[0] > 1 else x.sum()    # float64 or int64?
+
+    Each program holds for some sizes only, and an element's values say which size it has. Return
+    the same pytree, with the same dtypes, for all sizes: `x.sum() * 1.0`.
+    """
+
+    title: ClassVar[str] = "Results of different types"
+    message: ClassVar[str] = "{function} has a program for some sizes each:\n{programs}"
+    help: ClassVar[str] = "return the same pytree, with the same dtypes, for all sizes"
+    function: str
+    programs: str
 
 
 class UnfitWorkerError(DiastaseError, RuntimeError):
-    """A worker cannot load the function: its processor, its packages or its version do not fit.
+    """A worker or the scheduler cannot have the function: its processor or packages do not fit.
 
     `error` is what loading raises there: `MissingProcessorFeaturesError` (save the function with
-    `target_cpu=`), `MissingPackageError`, `SavedVersionError`, no `diastase-runtime` at all.
+    `target_cpu=`), `MissingPackageError`, `SavedVersionError`; or `ImportError`, where there is no
+    `diastase-runtime`, or of another version: install the same one everywhere.
     """
 
     title: ClassVar[str] = "A worker cannot run the function"

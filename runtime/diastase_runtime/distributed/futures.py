@@ -11,10 +11,12 @@ may fail, too; so the first one of the batch is told, whatever came first in tim
 The trap: `distributed` is imported here only if the user has, who has made a client.
 """
 
+import copy
+import math
 import os
 import sys
 from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -28,12 +30,15 @@ from diastase_runtime.distributed.errors import (
     LostWorkersError,
     UnfitWorkerError,
 )
+from diastase_runtime.distributed.fitness import check_cluster
 from diastase_runtime.distributed.results import joined
 from diastase_runtime.distributed.workers import MOST_FUNCTIONS, run_chunk, run_timed, shipped
 from diastase_runtime.errors import DiastaseError
 
 _PATIENCE = 0.25
-"""Seconds to wait for the first element before the others are given out."""
+"""Seconds to wait for the first element before others are given out."""
+_UNTIMED = 16
+"""Chunks for each thread where nothing says how long a call takes."""
 _BYTES_AT_ONCE = 4_000_000
 """Of a batch, in one message to the scheduler."""
 
@@ -118,15 +123,55 @@ class MappedFutures:
             return LostWorkersError(function=name, first=ends[0], last=ends[1], reason=str(error))
         if isinstance(error, ImportError):
             return UnfitWorkerError(function=name, worker="a worker, or the scheduler", error=error)
-        return error
+        return _copied(error)
 
 
 def give_out(
     client: Any, content: bytes, work: Work, batch: Batch, size: int | None
 ) -> MappedFutures:
     """Make tasks of a batch, each of `size` calls, or of as many as are worth while."""
+    return _given_out(client, content, work, batch, size, waits=False)
+
+
+def run_out(
+    client: Any, content: bytes, work: Work, batch: Batch, size: int | None, *, progress: bool
+) -> Any:
+    """The same, and the results; where that is interrupted, or fails, nothing goes on."""
+    mapped = _given_out(client, content, work, batch, size, waits=True)
+    try:
+        return mapped.result(progress=progress)
+    except BaseException:
+        _give_up(client, mapped.futures)
+        raise
+
+
+def _given_out(
+    client: Any, content: bytes, work: Work, batch: Batch, size: int | None, *, waits: bool
+) -> MappedFutures:
     with _connection(client, work.name, batch.length):
-        return _Giving(client, content, work, batch).all(size)
+        check_cluster(client, work.name)
+        giving = _Giving(client, content, work, batch)
+        try:
+            return giving.all(size, waits=waits)
+        except BaseException:
+            _give_up(client, giving.futures)
+            raise
+
+
+def _give_up(client: Any, futures: Sequence[Any]) -> None:
+    if not _trouble_of(client):
+        with suppress(Exception):  # the connection may be lost just now
+            client.cancel(list(futures))
+
+
+def _copied(error: BaseException) -> BaseException:
+    """An exception to raise: what Dask keeps must not get our frames, which keep the futures."""
+    try:
+        copied = copy.copy(error)
+    except Exception:  # of a class of somebody's that cannot be copied
+        return error
+    copied.__cause__ = error.__cause__
+    return copied
 
 
 class _Giving:
@@ -137,27 +182,45 @@ class _Giving:
         self._token = os.urandom(6).hex()
         self._file = _file(client, work.checksum, content)
         self._calls = batch.length * work.repeats
+        self._chunks: list[tuple[int, int]] = []
+        self.futures: list[Any] = []
+        """Those that there are so far."""
 
-    def all(self, size: int | None) -> MappedFutures:
+    def all(self, size: int | None, *, waits: bool) -> MappedFutures:
         threads = max(1, sum(self._client.nthreads().values()))
-        chunks: list[tuple[int, int]] = []
-        futures: list[Any] = []
         if size is None and self._calls <= threads:
             size = 1
         if size is None:
-            chunks = [(0, 1)]
-            futures = self._tasks(run_timed, chunks)
-            size = chunk_size(self._calls, _seconds(futures[0]), threads)
-        rest = bounds(len(chunks), self._calls, size)
-        futures += self._tasks(run_chunk, rest)
-        chunks += rest
+            size = self._timed_size(threads, waits=waits)
+        self._give(run_chunk, bounds(len(self._chunks), self._calls, size))
         return MappedFutures(
-            self._client, self._work, self._batch.length, tuple(chunks), tuple(futures)
+            self._client, self._work, self._batch.length, tuple(self._chunks), tuple(self.futures)
         )
 
+    def _timed_size(self, threads: int, *, waits: bool) -> int:
+        """Calls in a chunk, by how long the first takes, which is given out alone.
+
+        Where that is not known soon, the call is long, or waits behind other work; nobody can tell.
+        Whoever waits for the results waits for it then, while each thread has one call; else each
+        thread gets some chunks.
+        """
+        self._give(run_timed, [(0, 1)])
+        first = self.futures[0]
+        if not _is_done(first, _PATIENCE):
+            if not waits:
+                return math.ceil(self._calls / (_UNTIMED * threads))
+            self._give(run_chunk, [(call, 1) for call in range(1, threads)])
+            _is_done(first, None)
+        if first.status != "finished":
+            return self._calls  # it has failed, and no other element will be told
+        return chunk_size(self._calls, first.result().seconds, threads)
+
+    def _give(self, run: Any, chunks: Sequence[tuple[int, int]]) -> None:
+        if chunks:
+            self.futures += self._tasks(run, chunks)
+            self._chunks += chunks
+
     def _tasks(self, run: Any, chunks: Sequence[tuple[int, int]]) -> list[Any]:
-        if not chunks:
-            return []
         columns = [self._columns(first, count) for first, count in chunks]
         bytes_of_chunk = max(sum(column.nbytes for column in each) for each in columns)
         name = f"{self._work.name}-{self._token}"
@@ -180,13 +243,13 @@ class _Giving:
         return [column[elements] for column in self._batch.columns]
 
 
-def _seconds(future: Any) -> float:
-    """How long a call takes; where that is long, or fails, no more is known than that."""
+def _is_done(future: Any, seconds: float | None) -> bool:
+    """Wait for a task, so long or without an end; whether it has ended."""
     try:
-        error = future.exception(timeout=_PATIENCE)
+        import_module("distributed").wait(future, timeout=seconds)
     except TimeoutError:
-        return _PATIENCE
-    return _PATIENCE if error is not None else future.result().seconds
+        return False
+    return True
 
 
 def _file(client: Any, checksum: str, content: bytes) -> Any:

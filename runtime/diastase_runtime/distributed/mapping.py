@@ -1,6 +1,7 @@
 """`map`: a saved function on every element of a batch, in this process or on a Dask cluster."""
 
 import math
+import operator
 import random
 import time
 from importlib import import_module
@@ -10,13 +11,18 @@ from typing import Any
 
 from diastase_runtime.distributed.batches import Batch, read_batch
 from diastase_runtime.distributed.elements import Work, run_range
-from diastase_runtime.distributed.errors import BatchError, NotCompiledError
+from diastase_runtime.distributed.errors import (
+    BatchError,
+    NotCompiledError,
+    UnequalProgramsError,
+)
 from diastase_runtime.distributed.results import joined
 from diastase_runtime.distributed.workers import loaded
 from diastase_runtime.process_limits import MOST_THREADS
 from diastase_runtime.saved.errors import DamagedFileError
 from diastase_runtime.saved.function import SavedFunction, read_content
-from diastase_runtime.saved.manifest import Manifest
+from diastase_runtime.saved.manifest import Manifest, SavedProgram
+from diastase_runtime.saved.pytrees import Structure
 from diastase_runtime.saved.serving import serving, unserved
 
 
@@ -54,7 +60,8 @@ def map(
 
     Raises `BatchError`, `UnservedArgumentsError` (the function was saved for other types),
     `MappedElementError` (with the index of the first element that fails), `UnfitWorkerError`,
-    `LostWorkersError`, `ClusterLostError`, `InvalidClientError`, `UnequalResultsError`.
+    `LostWorkersError`, `ClusterLostError`, `InvalidClientError`, `UnequalResultsError`,
+    `UnequalProgramsError`.
     """
     if isinstance(function, SavedFunction):
         content, checksum, manifest = read_content(function.path)
@@ -86,12 +93,12 @@ def map_content(
     futures: bool,
 ) -> Any:
     """The same for a file that has been read."""
-    _check_number("repeats", repeats)
-    _check_number("threads", threads, MOST_THREADS)
+    repeats = _number("repeats", repeats)
+    threads = _number("threads", threads, MOST_THREADS)
     if chunk_size is not None:
-        _check_number("chunk_size", chunk_size)
+        chunk_size = _number("chunk_size", chunk_size)
     if seed is not None:
-        _check_number("seed", seed, 2**64 - 1, least=0)
+        seed = _number("seed", seed, 2**64 - 1, least=0)
     if futures and progress:
         raise BatchError(reason="futures=True waits for nothing: give progress=True to result()")
     work = _work(checksum, manifest, batch, seed, repeats, threads)
@@ -101,15 +108,21 @@ def map_content(
         return _map_here(content, work, batch, progress=progress)
     on_cluster: Any = import_module("diastase_runtime.distributed.futures")
     on_cluster.check_client(client)
-    mapped = on_cluster.give_out(client, content, work, batch, chunk_size)
-    return mapped if futures else mapped.result(progress=progress)
+    if futures:  # Dask sends parts of the batch later, when its owner may have written other values
+        return on_cluster.give_out(client, content, work, batch.copied(), chunk_size)
+    return on_cluster.run_out(client, content, work, batch, chunk_size, progress=progress)
 
 
-def _check_number(name: str, value: Any, most: float = math.inf, *, least: int = 1) -> None:
-    is_number = isinstance(value, int) and not isinstance(value, bool)
-    if not is_number or not least <= value <= most:
-        wanted = "a positive integer" if most == math.inf else f"an integer from {least} to {most}"
-        raise BatchError(reason=f"{name} is {value!r}, which is not {wanted}")
+def _number(name: str, value: Any, most: float = math.inf, *, least: int = 1) -> int:
+    """An option that is an integer of Python's or NumPy's."""
+    try:
+        number = least - 1 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = least - 1
+    if least <= number <= most:
+        return number
+    wanted = "a positive integer" if most == math.inf else f"an integer from {least} to {most}"
+    raise BatchError(reason=f"{name} is {value!r}, which is not {wanted}")
 
 
 def _work(
@@ -119,15 +132,30 @@ def _work(
     element = batch.element(0)
     numbers = serving(manifest.programs, batch.structure, (), element)
     programs = [manifest.programs[number] for number in numbers]
-    results = {program.out_structure for program in programs}
-    if len(results) != 1:  # of several, sizes would decide what the result is
+    if not programs and (manifest.static_positions or manifest.static_names):
+        raise BatchError(
+            reason=f"{manifest.name} was saved with static arguments, and a batch has none: "
+            "save qjit(lambda x: f(x, 2)), which binds them"
+        )
+    if not programs:
         raise unserved(manifest, batch.structure, (), element)
+    if (
+        len({_results(program) for program in programs}) > 1
+    ):  # sizes would decide what the result is
+        lines = "\n".join(f"    {program}" for program in programs)
+        raise UnequalProgramsError(function=manifest.name, programs=lines)
     if seed is None:
         seed = programs[0].seed
     if seed is None:
         seed = random.getrandbits(63)
-    structure = results.pop()
+    structure = programs[0].out_structure
     return Work(manifest.name, checksum, tuple(numbers), structure, seed, repeats, threads)
+
+
+def _results(program: SavedProgram) -> tuple[Structure, tuple[tuple[str, int], ...]]:
+    """What results of all programs must have in common; their sizes are seen when they run."""
+    leaves = tuple((leaf.dtype, len(leaf.shape)) for leaf in program.results)
+    return program.out_structure, leaves
 
 
 def _map_here(content: bytes, work: Work, batch: Batch, *, progress: bool) -> Any:

@@ -28,7 +28,6 @@ def _joined(work: Work, number: int, parts: Sequence[Part]) -> np.ndarray:
         return first
     for part in parts:
         other = part.leaves[number]
-        if other.shape[1:] != first.shape[1:]:
-            index = part.first // work.repeats
-            raise unequal(work, number, index, first.shape[1:], other.shape[1:])
+        if (other.dtype, other.shape[1:]) != (first.dtype, first.shape[1:]):
+            raise unequal(work, number, part.first // work.repeats, first, other[0])
     return np.concatenate([part.leaves[number] for part in parts])

@@ -20,17 +20,21 @@ from diastase.jit.options.saving_errors import UnsavableError
 from diastase_runtime import distributed
 from diastase_runtime.distributed import workers
 from diastase_runtime.distributed.chunks import SCHEDULER, TASK, bounds, chunk_size
+from diastase_runtime.distributed.elements import Part, Work
 from diastase_runtime.distributed.errors import (
     BatchError,
     InvalidClientError,
     MappedElementError,
     NotCompiledError,
+    UnequalProgramsError,
     UnequalResultsError,
 )
+from diastase_runtime.distributed.results import joined
 from diastase_runtime.distributed.seeds import element_seed
 from diastase_runtime.errors import AssumptionError, Span, WireOutOfRangeError
 from diastase_runtime.saved.errors import DamagedFileError, UnservedArgumentsError
 from diastase_runtime.saved.function import read_content
+from diastase_runtime.saved.pytrees import LEAF
 
 Point = namedtuple("Point", ["angles", "scale"])
 
@@ -153,6 +157,13 @@ BAD_BATCHES = {
     "the batch\\[1\\] is a int without": ([np.ones(2), 3],),
     "the batch is a masked array": (np.ma.masked_array(np.ones(3), [0, 1, 0]),),
     "the batch is a object, not an array": (object(),),
+    "the batch is an array of <U1, not": (np.array(["a", "b"]),),
+    r"the batch\[0\] is a int .* numpy.array\(numbers\)": ([1, 2, 3],),
+    r"batch 2 is a int .* bound, qjit\(lambda x: f\(x, 2\)\)": (np.ones(3), 2),
+    "the batch has dtype >f8": (np.ones(3, ">f8"),),
+    "batch 2\\['a'\\] has dtype .*longdouble|float128": (np.ones(3), {"a": np.ones(3, "g")}),
+    "the batch has dtype .*f4'": (np.zeros(3, [("a", "f4"), ("b", "f8")]),),
+    "the batch has dtype .V4": (np.zeros(3, "V4"),),
     "the batch is a list|the batch\\[0\\] is a str": (["a", "b"],),
     "keys without an order": ({1: np.ones(2), "a": np.ones(2)},),
     "the batch is no array": (jax.random.split(jax.random.key(0), 3),),
@@ -177,6 +188,39 @@ def test_what_is_no_batch(message):
 def test_options_that_make_no_sense(options):
     with pytest.raises(BatchError, match=next(iter(options))):
         map(qjit(lambda x: x), np.ones(3), **options)
+
+
+def test_batches_that_are_traced_and_static_arguments():
+    function = qjit(lambda x: x * 2)
+    for transform in (jax.jit, qjit, jax.grad):
+        with pytest.raises(BatchError, match="map is no part of a traced program"):
+            transform(lambda x: map(function, x).sum())(jnp.ones(3))
+    times = qjit(lambda x, n=3: x * n, static_argnums=1)
+    for static in (2, np.ones(3)):
+        with pytest.raises(BatchError, match="a static argument is none of a batch: bind it"):
+            map(times, np.ones(3), static)
+    assert map(times, np.ones(3)).tolist() == [3, 3, 3]
+    times.save("f.diastase", types=(1.0, 3))
+    with pytest.raises(BatchError, match="saved with static arguments"):
+        map("f.diastase", np.ones(3))
+
+
+def test_options_of_numpy():
+    options = {"repeats": 2, "threads": 1, "seed": 5, "chunk_size": 3}
+    there = map(draws, np.ones(2), **{name: np.int64(value) for name, value in options.items()})
+    assert there[0] == map(draws, np.ones(2), **options)[0]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "int64", "complex128", "uint64", "float16"])
+def test_dtypes_where_x64_is_off(dtype):
+    """Those of a call."""
+    numbers = np.array([1 / 3, 30_000, 5]).astype(dtype)
+    with jax.enable_x64(False):
+        function = qjit(lambda x: x + x)
+        got = map(function, numbers)
+        calls = [function(number) for number in numbers]
+    assert got.dtype == calls[0].dtype
+    assert got.tolist() == [call.tolist() for call in calls]
 
 
 def test_what_is_no_function_and_no_client():
@@ -250,7 +294,7 @@ def test_an_element_that_fails_is_named():
 
 
 def test_results_of_different_sizes():
-    with pytest.raises(UnequalResultsError, match=r"\['n'\] .* \(2,\) .* \(3,\) for element 1"):
+    with pytest.raises(UnequalResultsError, match=r"\['n'\] .*\[2\] .*\[3\] for element 1"):
         map(qjit(lambda n: {"n": jnp.ones(n)}), np.array([2, 3]))
     assert map(qjit(lambda n: jnp.ones(n)), np.array([2, 2])).shape == (2, 2)
 
@@ -266,6 +310,32 @@ def test_programs_that_hold_for_some_sizes_only():
     for n in np.array([1, 4]):
         last_two(n)
     assert map(last_two, np.array([4, 1, 0, 2])).tolist() == [5, -5, -5, 1]
+
+
+@pytest.mark.parametrize(
+    "other", [lambda x: x.sum() + 7, lambda x: (x.sum() * 0.5,), lambda x: x[:1] * 0.5]
+)
+def test_programs_whose_results_are_of_different_types(other):
+    """Neither the order of the elements nor how they are cut decides of which the results are."""
+
+    @qjit
+    def half(n):
+        x = jnp.arange(n)
+        return x.sum() * 0.5 if x.shape[0] >= 2 else other(x)
+
+    for n in np.array([1, 3]):
+        half(n)
+    for batch in ([1, 3], [3, 1], [3, 3]):
+        with pytest.raises(UnequalProgramsError, match=r"(?s)half .*-> float64\[\]"):
+            map(half, np.array(batch))
+
+
+def test_columns_of_results_have_one_dtype():
+    """Whatever a file says of its programs."""
+    work = Work("f", "", (0,), LEAF, 0, 1, 1)
+    parts = [Part(k, LEAF, [np.zeros(1, dtype)], 0.0) for k, dtype in enumerate((int, float))]
+    with pytest.raises(UnequalResultsError, match=r"is int64\[\] .* and float64\[\] for element 1"):
+        joined(work, parts)
 
 
 def test_threads_of_one_call_are_as_many_as_it_says(monkeypatch):

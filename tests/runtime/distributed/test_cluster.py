@@ -1,8 +1,10 @@
 """Maps on a cluster: the results of this process, whatever workers there are and become of them."""
 
 import contextlib
+import gc
 import os
 import signal
+import subprocess
 import sys
 import threading
 import time
@@ -74,6 +76,16 @@ def draws(x):
     return circuit()
 
 
+@qjit
+def on_wire(wire):
+    @qml.qnode(qml.device("lightning.qubit", wires=2))
+    def circuit():
+        qml.X(wires=wire)
+        return qml.probs()
+
+    return circuit()
+
+
 slow = qjit(lambda x: jax.lax.fori_loop(0, 200_000, lambda _, c: jnp.sin(c) + x, x))
 
 
@@ -128,6 +140,16 @@ def test_results_that_stay_on_the_cluster(client):
     assert bits(mapped.result()) == bits(map(train, batch(20)))
 
 
+def test_batches_that_are_written_after_they_were_given(client):
+    """Parts of them are sent later."""
+    numbers, same = np.ones((500, 2000)), np.broadcast_to(np.arange(3.0), (500, 3))
+    function = qjit(lambda x, y: x.sum() + y.sum())
+    mapped = map(function, numbers, same, client=client, futures=True, chunk_size=50)
+    numbers[:] = 7
+    same.base[:] = 7
+    assert np.unique(mapped.result()).tolist() == [2003]
+
+
 def test_a_batch_larger_than_a_message(client, monkeypatch):
     monkeypatch.setattr(on_cluster, "_BYTES_AT_ONCE", 100)
     numbers = np.arange(400.0).reshape(20, 20)
@@ -141,15 +163,6 @@ def test_progress_is_shown(client, capsys):
 
 
 def test_the_first_element_that_fails_is_named(client):
-    @qjit
-    def on_wire(wire):
-        @qml.qnode(qml.device("lightning.qubit", wires=2))
-        def circuit():
-            qml.X(wires=wire)
-            return qml.probs()
-
-        return circuit()
-
     wires = np.zeros(30, int)
     wires[[11, 12, 29]] = 7, 8, 9
     for size in (1, 4, 30, None):
@@ -162,7 +175,7 @@ def test_the_first_element_that_fails_is_named(client):
 
 def test_results_of_different_sizes(client):
     sized = qjit(lambda n: jnp.ones(n))
-    with pytest.raises(UnequalResultsError, match=r"\(2,\) .* \(3,\) for element 2"):
+    with pytest.raises(UnequalResultsError, match=r"float64\[2\] .* float64\[3\] for element 2"):
         map(sized, np.array([2, 2, 3, 3]), client=client, chunk_size=2)
 
 
@@ -216,6 +229,63 @@ def test_workers_that_die_again_and_again(client):
     client.wait_for_workers(2)
 
 
+def own_futures(client):
+    """What of maps is on the cluster, but for the files of functions."""
+    gc.collect()
+    return [key for key in client.futures if not str(key).startswith("diastase-")]
+
+
+def until(condition):
+    end = time.monotonic() + 20
+    while not condition() and time.monotonic() < end:
+        time.sleep(0.02)
+    assert condition()
+
+
+def test_maps_that_fail_leave_nothing_on_the_cluster(client):
+    wires = np.array([0, 1, 0, 7, 0, 1])
+    until(lambda: not own_futures(client))
+    for _ in range(2):
+        with pytest.raises(MappedElementError):
+            map(on_wire, wires, client=client, chunk_size=1)
+        until(lambda: not own_futures(client))
+    mapped = map(on_wire, wires, client=client, chunk_size=1, futures=True)
+    for _ in range(2):
+        with pytest.raises(MappedElementError, match="element 3"):
+            mapped.result()
+    del mapped
+    until(lambda: not own_futures(client))
+
+
+@pytest.mark.parametrize("size", [None, 1])
+def test_maps_that_are_interrupted_end(client, size):
+    """Also if the interruption is kept, as interactive Python keeps the last one."""
+    sleepy = qjit(lambda x: jax.lax.fori_loop(0, 10_000_000, lambda _, c: jnp.sin(c) + x, x))
+    timer = threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        map(sleepy, np.ones(400), client=client, chunk_size=size)
+    timer.join()
+    until(lambda: not any(client.processing().values()))
+
+
+def test_a_busy_cluster_says_nothing_of_how_long_calls_take(client):
+    """Chunks are neither one for each call nor one for each worker."""
+    quick = qjit(lambda x: x + 1)
+    numbers = np.arange(100_000.0)
+    map(quick, numbers[:4], client=client)
+    go = distributed.Event("go", client=client)
+    busy = client.map(lambda _: distributed.Event("go").wait(60), range(2), pure=False)
+    until(lambda: all(client.processing().values()))
+    mapped = map(quick, numbers, client=client, futures=True)
+    assert len(mapped) == 33
+    threading.Timer(1, go.set).start()
+    with mock.patch.object(on_cluster, "MappedFutures", wraps=on_cluster.MappedFutures) as made:
+        assert map(quick, numbers, client=client).tolist() == (numbers + 1).tolist()
+    assert len(made.call_args.args[3]) < 200
+    client.gather(busy)
+
+
 def test_tasks_that_are_given_up(client):
     mapped = map(slow, np.ones(400), client=client, chunk_size=100, futures=True)
     mapped.cancel()
@@ -223,11 +293,53 @@ def test_tasks_that_are_given_up(client):
         mapped.result()
 
 
-def test_packages_that_workers_do_not_have(client):
-    mapped = map(train, batch(3), client=client, futures=True)
-    told = mapped._told(0, ModuleNotFoundError("No module named 'diastase_runtime'"))
-    assert isinstance(told, UnfitWorkerError)
-    assert "No module named 'diastase_runtime'" in str(told)
+HAS_NO_RUNTIME = """
+import sys
+sys.modules["diastase_runtime"] = None
+"""
+HAS_ANOTHER = """
+import diastase_runtime.version
+diastase_runtime.version.__version__ = "0.0.1"
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (HAS_NO_RUNTIME, "No module named .diastase_runtime"),
+        (HAS_ANOTHER, "it has diastase-runtime 0.0.1"),
+    ],
+)
+def test_workers_without_this_package(code, words):
+    """They are told before they are sent what they cannot read."""
+    with local_cluster(1) as client:
+        client.run(exec, code)
+        (worker,) = client.nthreads()
+        for _ in range(2):
+            with pytest.raises(UnfitWorkerError, match=words) as caught:
+                map(slow, np.ones(4), client=client)
+        assert caught.value.worker == worker
+        assert isinstance(caught.value.__cause__, ImportError)
+        assert client.submit(int, pure=False).result() == 0  # the worker lives
+        assert [*client.nthreads()] == [worker]
+
+
+def test_a_scheduler_without_this_package(tmp_path):
+    preload = tmp_path / "preload.py"
+    preload.write_text(HAS_NO_RUNTIME)
+    place = tmp_path / "scheduler.json"
+    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0"]
+    options = ["--no-dashboard", "--preload", preload, "--scheduler-file", place]
+    with subprocess.Popen([*command, *options], stderr=subprocess.DEVNULL) as scheduler:
+        try:
+            with (
+                distributed.Client(scheduler_file=str(place), timeout=60) as client,
+                pytest.raises(UnfitWorkerError, match="on the scheduler: ") as caught,
+            ):
+                map(slow, np.ones(4), client=client)
+            assert caught.value.worker == "the scheduler"
+        finally:
+            scheduler.kill()
 
 
 def test_clusters_that_go_away_and_clients_that_cannot_be_asked():

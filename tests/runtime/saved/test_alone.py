@@ -19,6 +19,13 @@ from diastase import qjit, value_and_grad
 
 RUNTIME = Path(__file__).parents[3] / "runtime"
 
+
+def test_both_distributions_have_the_licence():
+    """As a file: a link leads nowhere in what is built of `runtime` alone."""
+    assert not (RUNTIME / "LICENSE").is_symlink()
+    assert (RUNTIME / "LICENSE").read_bytes() == (RUNTIME.parent / "LICENSE").read_bytes()
+
+
 OF_COMPILERS = {
     "diastase", "diastase_engine", "diastase_mlir", "diastase_toolchain",
     "jax", "jaxlib", "llvmlite", "ml_dtypes", "pennylane", "torch_mlir",
