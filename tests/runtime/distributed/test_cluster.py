@@ -260,12 +260,15 @@ def test_maps_that_fail_leave_nothing_on_the_cluster(client):
 @pytest.mark.parametrize("size", [None, 1])
 def test_maps_that_are_interrupted_end(client, size):
     """Also if the interruption is kept, as interactive Python keeps the last one."""
+    # What is started in the background by a shell ignores SIGINT.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     sleepy = qjit(lambda x: jax.lax.fori_loop(0, 10_000_000, lambda _, c: jnp.sin(c) + x, x))
     timer = threading.Timer(1, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
     with pytest.raises(KeyboardInterrupt):
         map(sleepy, np.ones(400), client=client, chunk_size=size)
     timer.join()
+    signal.signal(signal.SIGINT, before)
     until(lambda: not any(client.processing().values()))
 
 
