@@ -26,7 +26,7 @@ class NotSharedError(Exception):
 
 def is_exchanged(leaf: Any) -> bool:
     """Whether something is an array of another package, which says where its memory is."""
-    return hasattr(leaf, "__dlpack__") and not isinstance(leaf, np.ndarray)
+    return hasattr(leaf, "__dlpack__") and not isinstance(leaf, np.ndarray | type)
 
 
 def view(leaf: Any) -> np.ndarray:

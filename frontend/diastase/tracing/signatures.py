@@ -25,6 +25,7 @@ from diastase.tracing.argument_errors import (
     UnhashableStaticArgumentError,
     UnknownStaticArgumentError,
 )
+from diastase_runtime import dlpack
 from diastase_runtime.static_arguments import split, typed_key
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -193,7 +194,7 @@ def _refuse_shared_memory(value: Any) -> None:
     if isinstance(value, tuple | frozenset):
         for each in value:
             _refuse_shared_memory(each)
-    elif hasattr(value, "__dlpack__") and not isinstance(value, type):
+    elif dlpack.is_exchanged(value):
         raise TypeError("its values may change: pass numbers, as tuple(x.tolist()) gives them")
 
 

@@ -5,11 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
-import numpy as np
 
 from diastase_runtime import dlpack
-
-_OURS = (jax.Array, np.ndarray, np.generic)
 
 
 def are_foreign(leaves: Sequence[Any]) -> bool:
@@ -19,7 +16,7 @@ def are_foreign(leaves: Sequence[Any]) -> bool:
 
 def is_foreign(leaf: Any) -> bool:
     """Whether it is one."""
-    return hasattr(leaf, "__dlpack__") and not isinstance(leaf, _OURS)
+    return dlpack.is_exchanged(leaf) and not isinstance(leaf, jax.Array)
 
 
 def is_tensor(leaf: Any) -> bool:
