@@ -87,8 +87,8 @@ MUTANTS = {
     ),
     "the phase of a product of rotations": Mutant(
         f"{_PASSES}/circuits/merge_rotations.py",
-        'half_difference = negate(_function("atan2", b[1], b[0]))',
-        'half_difference = _function("atan2", b[1], b[0])',
+        "half_sum, half_difference = -cmath.phase(a), -cmath.phase(b)",
+        "half_sum, half_difference = -cmath.phase(a), cmath.phase(b)",
     ),
     "a rotation leaves a loop as it is": Mutant(
         f"{_PASSES}/circuits/merge_rotations.py",

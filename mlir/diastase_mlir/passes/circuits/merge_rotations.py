@@ -6,27 +6,22 @@
     %c = arith.addf %a, %b
     %2 = quantum.gate(%c, %0) {gate_name = "RX"}
 
-Angles may be computed at run time. Two `Rot` with the same controls become one, whose angles are
-those of the product; it is the same matrix, sign included, as is everything here. A sum that is
-known to be zero goes altogether. A sum is rounded, as any is: of angles in the thousands of
-turns it has fewer digits left.
+Angles may be computed at run time. A sum that is known to be zero goes altogether. A sum is
+rounded, as any is: of angles in the thousands of turns it has fewer digits left.
 
 Rotations at the two ends of a loop's body are joined, too (`loop_boundaries.py`): one less in each
 iteration, two more around the loop, which pays from the third iteration on.
 
-The product of two general rotations of one qubit, as angles.
-
-    Rot(p, t, o) = RZ(o) RY(t) RZ(p) = [[e^(-i(p+o)/2) cos t/2, -e^(i(p-o)/2) sin t/2], […]]
-
-The product of two is again in SU(2), [[a, -b*], [b, a*]], so it is a `Rot`, whose angles are read
-off it: t = 2 atan2(|b|, |a|), p + o = -2 arg a, p - o = -2 arg b. Any branch of the arguments gives
-the same matrix, so there is no sign to lose; where a or b is zero its argument does not matter.
+Two `Rot(p, t, o) = RZ(o) RY(t) RZ(p)` with the same controls become one, of the same matrix, sign
+included, where all angles are known, or where sums of angles do: the middle one of the first or of
+the second is zero, or `o + p` between them is. Else they are left as they are. The angles of a
+product exist always, but where it is diagonal or antidiagonal, as where all parameters are zero,
+they are not differentiable, though the circuit is: its gradient would be NaN.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any
-
-import numpy as np
+import cmath
+import math
+from collections.abc import Sequence
 
 from diastase_mlir.bindings import ir
 from diastase_mlir.passes.circuits.circuit import Circuit
@@ -41,13 +36,11 @@ from diastase_mlir.passes.circuits.registry import register_pass
 from diastase_mlir.passes.circuits.values import (
     Number,
     add,
-    apply,
+    are_opposite,
     is_zero,
-    multiply,
+    known,
     negate,
-    subtract,
 )
-from diastase_mlir.passes.operations import constant_of
 
 
 @register_pass("merge_rotations", built_in=True)
@@ -73,8 +66,10 @@ def _merge(gate: Gate, circuit: Circuit) -> None:
         circuit.replace([before, gate], new)
     elif name == "Rot":
         with circuit.before(gate):
-            angles = product(before.parameters, gate.parameters)
-        circuit.replace([before, gate], [New.like(before, angles)])
+            angles = _product(before.parameters, gate.parameters)
+        if angles is not None:
+            new = [] if all(is_zero(angle) for angle in angles) else [New.like(before, angles)]
+            circuit.replace([before, gate], new)
 
 
 def merge_at_boundary(found: Boundary, circuit: Circuit) -> bool:
@@ -94,67 +89,32 @@ def merge_at_boundary(found: Boundary, circuit: Circuit) -> bool:
     return True
 
 
-Complex = tuple[Number, Number]
-
-_NOW: dict[str, Callable[..., Any]] = {
-    "cos": np.cos, "sin": np.sin, "sqrt": np.sqrt, "atan2": np.arctan2,
-}  # fmt: skip
-
-
-def product(first: Sequence[ir.Value], second: Sequence[ir.Value]) -> list[Number]:
-    """The angles of the rotation `first`, then `second`; emitted here where it is not known."""
-    a1, b1 = _column(first)
-    a2, b2 = _column(second)
+def _product(first: Sequence[ir.Value], second: Sequence[ir.Value]) -> list[Number] | None:
+    """The angles of the `Rot` that is `first`, then `second`; None where that may be singular."""
+    (p1, t1, o1), (p2, t2, o2) = first, second
+    if is_zero(t1):
+        return [add(add(p1, o1), p2), t2, o2]
+    if is_zero(t2):
+        return [p1, t1, add(add(o1, p2), o2)]
+    if are_opposite(o1, p2):
+        return [p1, add(t1, t2), o2]
+    numbers = [number for angle in (*first, *second) if (number := known(angle)) is not None]
+    if len(numbers) < 6 or not all(map(math.isfinite, numbers)):
+        return None
+    a1, b1 = _column(*numbers[:3])
+    a2, b2 = _column(*numbers[3:])
     # [a2 -b2*; b2 a2*] [a1; b1]
-    a = _minus(_times(a2, a1), _times(_conjugate(b2), b1))
-    b = _plus(_times(b2, a1), _times(_conjugate(a2), b1))
-    theta = multiply(2.0, _function("atan2", _absolute(b), _absolute(a)))
-    half_sum = negate(_function("atan2", a[1], a[0]))
-    half_difference = negate(_function("atan2", b[1], b[0]))
-    return [add(half_sum, half_difference), theta, subtract(half_sum, half_difference)]
+    a = a2 * a1 - b2.conjugate() * b1
+    b = b2 * a1 + a2.conjugate() * b1
+    # The first column of a `Rot`, read backwards: any branch of the two arguments gives the same
+    # matrix, so there is no sign to lose; where a or b is zero its argument does not matter.
+    half_sum, half_difference = -cmath.phase(a), -cmath.phase(b)
+    theta = 2 * math.atan2(abs(b), abs(a))
+    return [half_sum + half_difference, theta, half_sum - half_difference]
 
 
-def _column(angles: Sequence[ir.Value]) -> tuple[Complex, Complex]:
-    """The first column of the matrix of a `Rot`."""
-    phi, theta, omega = angles
-    half = multiply(0.5, theta)
-    half_sum = multiply(-0.5, add(phi, omega))
-    half_difference = multiply(-0.5, subtract(phi, omega))
-    cosine, sine = _function("cos", half), _function("sin", half)
-    return _polar(cosine, half_sum), _polar(sine, half_difference)
-
-
-def _polar(length: Number, angle: Number) -> Complex:
-    return multiply(length, _function("cos", angle)), multiply(length, _function("sin", angle))
-
-
-def _times(first: Complex, second: Complex) -> Complex:
-    (a, b), (c, d) = first, second
-    real = subtract(multiply(a, c), multiply(b, d))
-    return real, add(multiply(a, d), multiply(b, c))
-
-
-def _plus(first: Complex, second: Complex) -> Complex:
-    return add(first[0], second[0]), add(first[1], second[1])
-
-
-def _minus(first: Complex, second: Complex) -> Complex:
-    return subtract(first[0], second[0]), subtract(first[1], second[1])
-
-
-def _conjugate(number: Complex) -> Complex:
-    return number[0], negate(number[1])
-
-
-def _absolute(number: Complex) -> Number:
-    real, imaginary = number
-    return _function("sqrt", add(multiply(real, real), multiply(imaginary, imaginary)))
-
-
-def _function(name: str, *numbers: Number) -> Number:
-    """A function of real numbers, evaluated now where they are known."""
-    known = [constant_of(n) if isinstance(n, ir.Value) else n for n in numbers]
-    if None in known:
-        return apply(name, *numbers)
-    with np.errstate(invalid="ignore"):  # of infinite angles
-        return float(_NOW[name](*known))
+def _column(phi: float, theta: float, omega: float) -> tuple[complex, complex]:
+    """The first column of the matrix of a `Rot`, which is in SU(2): [[a, -b*], [b, a*]]."""
+    a = cmath.rect(math.cos(theta / 2), -(phi + omega) / 2)
+    b = cmath.rect(math.sin(theta / 2), -(phi - omega) / 2)
+    return a, b

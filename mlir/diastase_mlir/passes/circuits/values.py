@@ -35,20 +35,15 @@ def as_value(number: Number) -> ir.Value:
 
 def add(first: Number, second: Number) -> Number:
     """The sum of two real numbers."""
-    left, right = _known(first), _known(second)
+    left, right = known(first), known(second)
     if left is not None and right is not None:
         return left + right
     return _number("arith.addf", [as_value(first), as_value(second)])
 
 
-def subtract(first: Number, second: Number) -> Number:
-    """The difference of two real numbers."""
-    return add(first, negate(second))
-
-
 def multiply(first: Number, second: Number) -> Number:
     """The product of two real numbers."""
-    left, right = _known(first), _known(second)
+    left, right = known(first), known(second)
     if left is not None and right is not None:
         return left * right
     return _number("arith.mulf", [as_value(first), as_value(second)])
@@ -56,8 +51,8 @@ def multiply(first: Number, second: Number) -> Number:
 
 def negate(number: Number) -> Number:
     """The same number with the other sign."""
-    known = _known(number)
-    return -known if known is not None else _number("arith.negf", [as_value(number)])
+    now = known(number)
+    return -now if now is not None else _number("arith.negf", [as_value(number)])
 
 
 def where(outcome: ir.Value, number: Number, otherwise: Number = 0.0) -> ir.Value:
@@ -80,27 +75,22 @@ def opposite(outcome: ir.Value) -> ir.Value:
     return xor(outcome, scalar_constant(outcome.type, True))
 
 
-def apply(function: str, *numbers: Number) -> ir.Value:
-    """A function of MLIR's `math` dialect, of real numbers."""
-    return _number(f"math.{function}", [as_value(number) for number in numbers])
-
-
 def is_zero(number: Number) -> bool:
     """Whether a number is known to be exactly zero."""
-    return _known(number) == 0.0
+    return known(number) == 0.0
 
 
 def are_equal(first: ir.Value, second: ir.Value) -> bool:
     """Whether two scalars are certainly equal."""
     if first == second:
         return True
-    known = constant_of(first)
-    return known is not None and known == constant_of(second)
+    value = known(first)
+    return value is not None and value == known(second)
 
 
 def are_opposite(first: ir.Value, second: ir.Value) -> bool:
     """Whether one real number is certainly the other with the other sign."""
-    left, right = constant_of(first), constant_of(second)
+    left, right = known(first), known(second)
     if left is not None and right is not None:
         return left == -right
     return _is_negated(first, second) or _is_negated(second, first)
@@ -114,7 +104,8 @@ def _is_negated(value: ir.Value, other: ir.Value) -> bool:
     )
 
 
-def _known(number: Number) -> float | None:
+def known(number: Number) -> float | None:
+    """The number itself, None where it is known only when the program runs."""
     return constant_of(number) if isinstance(number, ir.Value) else number
 
 

@@ -1,11 +1,13 @@
 """Rotations of one kind become one, of the same matrix, sign included."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
 import pytest
 
-from diastase import for_loop, while_loop
+from diastase import for_loop, grad, qjit, while_loop
+from diastase.passes import merge_rotations
 
 
 def ready():
@@ -60,27 +62,60 @@ def test_additive_rotations(left_by, name):
 def test_general_rotations(left_by):
     def circuit(x):
         ready()
-        for angle in (0.1, -4.0, x):
-            qml.Rot(angle, x, 2.5, 0)
-            qml.CRot(1.0, angle, -x, [0, 1])
-            qml.S(2), qml.ctrl(qml.Rot(x, angle, 9.0, 2), [1, 3])
+        for angle in (0.1, -4.0, 2.0):
+            qml.Rot(angle, 0.7, 2.5, 0)
+            qml.CRot(1.0, angle, -0.3, [0, 1])
+            qml.S(2), qml.ctrl(qml.Rot(0.2, angle, 9.0, 2), [1, 3])
         qml.Rot(0.1, 0.2, 0.3, 3), qml.Rot(7.0, -0.6, 0.7, 3)
         return qml.state()
 
     assert left_by("merge_rotations", circuit, 0.8, wires=4).count("Rot") == 7
 
 
-@pytest.mark.parametrize("first", [0.0, np.pi, 2 * np.pi])
-def test_general_rotations_at_the_poles(left_by, first):
+@pytest.mark.parametrize("theta", [0.0, np.pi, 2 * np.pi])
+def test_general_rotations_at_the_poles(left_by, theta):
     """Under a control the sign shows, too."""
+
+    def circuit():
+        ready()
+        for middle in (theta, 0.0, theta, np.pi):
+            qml.CRot(0.4, middle, -1.1, [0, 1])
+        return qml.state()
+
+    assert left_by("merge_rotations", circuit, wires=4) == [*READY, "CRot"]
+
+
+def test_general_rotations_of_angles_known_at_run_time_only(left_by):
+    """Where sums of angles do; the rest would have a gradient that is NaN at some angles."""
+
+    def circuit(x, y, z):
+        ready()
+        qml.Rot(x, y, z, 0), qml.adjoint(qml.Rot(x, y, z, 0))
+        qml.CRot(x, y, z, [0, 1]), qml.CRot(y, 0.0, 0.3, [0, 1])
+        qml.Rot(x, 0.0, z, 2), qml.Rot(x, y, z, 2)
+        qml.Rot(0.0, 0.0, 0.0, 3), qml.Rot(0.0, 0.0, 0.0, 3)
+        qml.CRot(x, y, z, [3, 2]), qml.CRot(y, x, z, [3, 2])
+        return qml.state()
+
+    left = left_by("merge_rotations", circuit, 0.8, -1.1, 2.0, wires=4)
+    assert sorted(left[8:]) == ["CRot", "CRot", "CRot", "Rot", "Rot"]
+
+
+@pytest.mark.parametrize("angles", [(0.0, 0.0, 0.0), (0.3, 0.0, -0.5), (0.3, np.pi, 0.2)])
+def test_derivatives_where_a_product_is_diagonal_or_antidiagonal(angles):
+    """As at angles that are all zero, where many a training begins."""
 
     def circuit(x):
         ready()
-        for theta in (x, 0.0, x, np.pi):
-            qml.CRot(0.4, theta, -1.1, [0, 1])
-        return qml.state()
+        qml.CRot(*x, [0, 1]), qml.CRot(*x[::-1], [0, 1])
+        qml.Rot(*x, 2), qml.adjoint(qml.Rot(*x, 2)), qml.Rot(*x, 2), qml.Rot(x[1], x[0], 0.0, 2)
+        return qml.expval(qml.X(1) @ qml.Y(2) + qml.X(0))
 
-    assert left_by("merge_rotations", circuit, first, wires=4) == [*READY, "CRot"]
+    compiled = qml.QNode(circuit, qml.device("lightning.qubit", wires=4))
+    reference = qml.QNode(circuit, qml.device("default.qubit", wires=4))
+    x = jnp.array(angles)
+    got = qjit(grad(merge_rotations(compiled)))(x)
+    np.testing.assert_allclose(got, jax.grad(reference)(x), atol=1e-10)
 
 
 def test_what_stays(left_by):
