@@ -3,6 +3,7 @@
 import ctypes
 import os
 import re
+import zlib
 from pathlib import Path
 
 import jax
@@ -51,6 +52,8 @@ def pytest_collection_modifyitems(config, items):
         count = len(of_function) if mark is None else mark.args[0]
         if of_function[0].get_closest_marker("thorough") is None:
             kept.update(sampled.spread(of_function, count))
+    if sampled.is_tenth():
+        kept = set(sampled.spread([item for item in items if item in kept], len(kept) // 10))
     config.hook.pytest_deselected(items=[item for item in items if item not in kept])
     items[:] = [item for item in items if item in kept]
 
@@ -62,8 +65,12 @@ def in_a_directory_of_its_own(tmp_path, monkeypatch):
 
 
 @pytest.fixture(autouse=True)
-def every_traced_program_is_well_typed(monkeypatch):
+def every_traced_program_is_well_typed(request, monkeypatch):
     """The explicit jaxpr of whatever a test traces is derived, printed and checked."""
+    one_of = sampled.checked()
+    if one_of is None or zlib.crc32(request.node.nodeid.encode()) % one_of:
+        yield
+        return
     failures = []
     make = TracedProgram.__init__
 

@@ -4,15 +4,17 @@
 none, where others find most of what the test finds. `examples`: a quarter of so many random
 programs. A file or a test that is asked for by name runs whole.
 
-`rewritings`: one of how many rewritings of circuits is checked (`translation`); `DIASTASE_VALIDATE`
-says another number, or `off`.
+`DIASTASE_TESTS=tenth`: of that sample every tenth test, for `make release-check`.
+
+`checked`: one of how many rewritings of circuits is checked (`translation`), and one of how many
+tests has its traced programs checked; `DIASTASE_VALIDATE` says another number, or `off`.
 """
 
 import os
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
-_NAME, _SAMPLE = "DIASTASE_TESTS", "sample"
+_NAME, _SAMPLE, _TENTH = "DIASTASE_TESTS", "sample", "tenth"
 
 Case = TypeVar("Case")
 
@@ -24,7 +26,12 @@ def begin(asked_for_all: bool) -> None:
 
 def is_sample() -> bool:
     """Whether only a sample runs."""
-    return os.environ.get(_NAME) == _SAMPLE
+    return os.environ.get(_NAME) in (_SAMPLE, _TENTH)
+
+
+def is_tenth() -> bool:
+    """Whether every tenth test of the sample runs."""
+    return os.environ.get(_NAME) == _TENTH
 
 
 def examples(number: int) -> int:
@@ -32,8 +39,8 @@ def examples(number: int) -> int:
     return -(-number // 4) if is_sample() else number
 
 
-def rewritings() -> int | None:
-    """One of how many rewritings of circuits is checked; None where none is."""
+def checked() -> int | None:
+    """One of how many is checked, of what could be at each step; None where none is."""
     asked = os.environ.get("DIASTASE_VALIDATE", "4" if is_sample() else "1")
     return None if asked == "off" else int(asked)
 

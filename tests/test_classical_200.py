@@ -52,6 +52,7 @@ def test_every_family_meets_every_size_precision_direction_and_setting(modules):
         assert any(family.startswith(f"jax.{module}") for family in met), module
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("part", range(4))
 def test_every_program_traces_in_its_precision(modules, part):
     allowed = {"f32": (np.float32, np.complex64), "f64": (np.float64, np.complex128)}

@@ -186,7 +186,7 @@ def too_fast(found, expected=1.0):
     return problems
 
 
-@pytest.mark.sample(5)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", FAMILIES)
 def test_work_grows_with_the_program(name, monkeypatch):
     family, expected = FAMILIES[name], EXPECTED.get(name, 1.0)

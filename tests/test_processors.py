@@ -16,7 +16,7 @@ from other_processors import at_hand
 PART = Path(__file__).with_name("test_tiny.py")
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("level", at_hand())
 def test_one_of_everything(level):
     command = [sys.executable, "-m", "pytest", "-q", "-n0", "-p", "no:cacheprovider", str(PART)]

@@ -150,6 +150,7 @@ def random_circuit(seed: int, qubits: int, length: int) -> list[Operation]:
     ]
 
 
+@pytest.mark.sample(20)
 @pytest.mark.parametrize("name", [name for name, gate in GATES.items() if gate.parameters])
 def test_every_gate(register: Callable, name: str) -> None:
     generator = np.random.default_rng(5)

@@ -81,6 +81,7 @@ def assert_state(register, expected: np.ndarray) -> None:
     np.testing.assert_allclose(register.matrix, expected, atol=register.within(2e-14, 4e-6))
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("n", [0, 1, 2, 3, 6])
 def test_begins_in_zero(mixed, n):
     expected = np.zeros((2**n, 2**n))

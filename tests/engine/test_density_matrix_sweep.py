@@ -225,6 +225,7 @@ def test_complex_arrays(mixed, kind, targets, values):
     check(mixed, n, [*entangled(n, generator), array, gate("RY", [wires[0]], [0.3], n)])
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("slots", [0, 1, 2, 3])
 def test_channels_that_cannot_be_undone(mixed, slots):
     """Strengths 0, 3/4 (all is lost), 1; a reset; a random superoperator on two wires."""

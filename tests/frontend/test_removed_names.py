@@ -39,7 +39,7 @@ PLACES = sorted(FEATURES)
 GROUPS = [PLACES[first : first + GROUP] for first in range(0, len(PLACES), GROUP)]
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("group", GROUPS, ids=lambda group: group[0])
 def test_plain_programs_do_without(group):
     script = str(Path(__file__).with_name("removed_names.py"))

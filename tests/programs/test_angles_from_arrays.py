@@ -97,6 +97,7 @@ READS = {
 }
 
 
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("read", READS.values(), ids=READS)
 def test_elements_read_in_many_ways(read):
     check(circuit_of(read), jnp.array(ANGLES))
@@ -381,7 +382,7 @@ def test_coefficients_of_exponents(differentiated):
         return circuit
 
     texts = []
-    for count in (60, 120):
+    for count in (24, 48):
         times = jnp.linspace(-1.0, 2.0, count)
         own = qml.QNode(program(count), qml.device("lightning.qubit", wires=WIRES))
         reference = by_pennylanes_adjoint(program(count), WIRES)

@@ -232,6 +232,7 @@ def agree(program, n, compiled):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("program", ELEMENTWISE, ids=lambda one: one.__name__)
 def test_each_element_has_its_own_loop(program, unbatched):
     for size in SIZES[2:]:

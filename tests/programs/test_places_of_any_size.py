@@ -67,6 +67,7 @@ PROGRAMS = {
 }  # fmt: skip
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_as_numpy(name):
     function, traces = PROGRAMS[name], []

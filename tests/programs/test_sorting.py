@@ -70,6 +70,7 @@ def everything(x):
     )
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("dtype", TYPES)
 def test_all_types(dtype):
     for length in (1, 7, 40, 300):
@@ -158,6 +159,7 @@ def test_sizes_of_several_axes():
                 first(x)
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("size", [1, 2, 3, 7, 64, 1000])
 @pytest.mark.parametrize("dtype", ["float32", "uint8", "complex128"])
 def test_binary_search(size, dtype):

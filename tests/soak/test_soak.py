@@ -16,6 +16,7 @@ jax.config.update("jax_enable_x64", True)
 IN_THIS_PROCESS = [name for name in SCENARIOS if "spawned" not in name]
 
 
+@pytest.mark.sample(14)
 @pytest.mark.filterwarnings("ignore:.*fork")
 @pytest.mark.parametrize("name", IN_THIS_PROCESS)
 def test_a_scenario_at_its_smallest(name):

@@ -80,7 +80,7 @@ class Validation:
 
 def begin(config: pytest.Config) -> None:
     """Check the session's rewritings, as many as are asked for."""
-    one_of = sampled.rewritings()
+    one_of = sampled.checked()
     if one_of is not None:
         config.pluginmanager.register(Validation(config, one_of), "translation")
 

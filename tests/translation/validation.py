@@ -1,6 +1,6 @@
 """Translation validation while tests run: what is checked, how often, and what became of it.
 
-One of so many rewritings is checked, by the hash of its text (`sampled.rewritings`). What was
+One of so many rewritings is checked, by the hash of its text (`sampled.checked`). What was
 compared once in this process is not compared again. `session` is what pytest sees of this.
 """
 

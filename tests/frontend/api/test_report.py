@@ -199,6 +199,7 @@ assert "kernels of BLAS" not in str(g.report())
 """
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("core", ["Haswell", "Nehalem"])
 def test_the_kernels_of_blas_that_run(core):
     told = {**os.environ, "OPENBLAS_CORETYPE": core}

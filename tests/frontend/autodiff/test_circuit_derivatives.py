@@ -69,7 +69,7 @@ def derivatives(function, argument):
     )
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("measured", MEASUREMENTS.values(), ids=MEASUREMENTS)
 def test_first_and_second_derivatives(measured):
     body = circuit(measured)

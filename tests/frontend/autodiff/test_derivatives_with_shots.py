@@ -54,6 +54,7 @@ def assert_unbiased(found, exact):
     np.testing.assert_array_less(np.abs(found.mean(axis=0) - exact), 5 * error + 1e-9)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("method", ["parameter-shift", "hadamard"])
 def test_estimates_are_unbiased(method):
     function = as_vector(node_of(varied, method, 30))

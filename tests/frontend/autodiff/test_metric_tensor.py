@@ -82,6 +82,7 @@ def of_autograd(make, body, trainable=(0,), device=WITH_AUXILIARY, **options):
     return make(qml.QNode(measured(body), device), **options)(*values)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("body", [single_parameters, many_gates], ids=lambda body: body.__name__)
 def test_the_whole_metric(body):
     node = qml.QNode(measured(body), DEVICE)

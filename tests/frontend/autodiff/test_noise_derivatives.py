@@ -37,6 +37,7 @@ MEASUREMENTS = {
 }
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("derivative", [jax.jacrev, jax.jacfwd, jax.hessian])
 @pytest.mark.parametrize("name", MEASUREMENTS)
 def test_against_default_mixed(name: str, derivative: Any) -> None:

@@ -153,7 +153,7 @@ OPERATIONS = {
 FIRST = ("amplitudes", "density matrix")
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_operations(name):
     wires, operation = OPERATIONS[name]

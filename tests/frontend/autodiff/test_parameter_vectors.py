@@ -213,6 +213,7 @@ def loops_of_python(a, x, k):
     return qml.expval(qml.Z(0) @ qml.Y(1))
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("derivative", [jax.grad, jax.hessian])
 def test_loops(derivative):
     plain = qml.QNode(loops_of_python, device(), diff_method="backprop")

@@ -76,6 +76,7 @@ def _difference(function, x, direction, step=1e-3):
     return np.tensordot(weights, values, 1)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("forms", [WHOLE, FRACTIONS], ids=["whole", "fractions"])
 def test_powers_have_the_derivatives_of_default_qubit(forms):
     x = 0.37 + 0.05 * np.arange(len(forms))

@@ -91,7 +91,7 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_options_mean_what_they_mean_in_jax(name):
     compiled = qjit(PROGRAMS[name], abstracted_axes=({0: "n"}, {0: "a", 1: "b"}, {}))

@@ -116,6 +116,7 @@ def test_jits_are_inlined():
     assert names == ["sin"]
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("setting", ["jax_disable_jit", "jax_enable_checks"])
 def test_tracing_under_the_users_settings(setting):
     program = (

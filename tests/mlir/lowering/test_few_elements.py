@@ -29,6 +29,7 @@ def _chosen(x):
     return jnp.select([x < -1, x < 0, jnp.isnan(x)], [x, x * x, jnp.zeros_like(x)], 7)
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("shape", [(), (5,), (4, 3), (0, 3)])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "int16", "bool"])
 def test_as_jax_does(shape: tuple[int, ...], dtype: str) -> None:

@@ -171,7 +171,7 @@ ANY_SHAPE = {
 }
 
 
-@pytest.mark.sample(10)
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ANY_SHAPE)
 def test_matrices_of_any_shape(check, name, dtype):

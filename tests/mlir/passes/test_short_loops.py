@@ -97,6 +97,7 @@ def drawn(*shape, dtype=np.float64):
     return np.random.default_rng(0).normal(size=shape).astype(dtype)
 
 
+@pytest.mark.sample(24)
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 6, 7])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128, np.int32])
 @pytest.mark.parametrize("rows", [0, 1, 100])

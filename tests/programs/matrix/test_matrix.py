@@ -7,7 +7,7 @@ from programs.matrix.programs import ALL
 from programs.matrix.runner import check, plain_jax
 
 
-@pytest.mark.sample(36)
+@pytest.mark.sample(20)
 @pytest.mark.parametrize("name", ALL)
 def test_as_plain_jax(name):
     on_the_host = check(ALL[name], plain_jax(ALL[name]))

@@ -157,6 +157,7 @@ def test_means_are_those_of_the_density_matrix(circuit):
     assert_means(program(circuit)(), density(circuit), NUMBER)
 
 
+@pytest.mark.sample(16)
 @pytest.mark.parametrize("channel", range(len(CHANNELS)))
 @pytest.mark.parametrize("device", ["lightning.qubit", "default.qubit", "default.mixed"])
 def test_every_channel(channel, device):

@@ -80,6 +80,7 @@ def gates(compiled):
     return {name.strip() for name in found}
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize(
     ("decorate", "allowed"),
     [

@@ -100,7 +100,7 @@ def test_random_circuit_with_measurements(blocks, x, v, w, seed, passes):
         np.testing.assert_allclose(leaf, wanted, atol=1e-10)
 
 
-@settings(random_test, max_examples=2 * EXAMPLES)
+@settings(random_test, max_examples=EXAMPLES)
 @given(st.sampled_from([*OTHERS, *OF_WORDS, *OF_GATE_SETS]), st.data())
 def test_as_a_whole_matrix(name, data):
     """Each pass by itself, and what it claims, on wires that are entangled with others."""

@@ -42,6 +42,7 @@ def qnode(function, device="lightning.qubit", wires=3):
     return qml.QNode(function, qml.device(device, wires=wires))
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("options", METHODS, ids=str)
 @pytest.mark.parametrize("name", ["ppr_to_ppm", "ppm_compilation"])
 def test_results_whatever_is_measured(name, options):
