@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-training demo-noise demo-cluster test test-all canary fuzz fuzz-source mutants check format lint types imports bench bench-classical bench-compare docs sizes clean check-memory faults soak accuracy upstream
+.PHONY: help demo demo-training demo-noise demo-cluster test test-all canary fuzz fuzz-source mutants check format lint types imports bench bench-classical bench-compare docs sizes clean check-memory release-check workflows faults soak accuracy upstream
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -76,7 +76,10 @@ upstream: $(VENV)/.installed-test ## do the bugs of others that docs/upstream.md
 canary: $(VENV)/.installed-test ## the suite with the newest JAX, PennyLane and Python: what breaks
 	$(BIN)/python tests/canary.py
 
-check: format lint types imports test ## everything that must hold before a commit
+release-check: $(VENV)/.installed-release ## what would be published: built, read, installed in new environments, tried
+	PYTHONPATH=tests $(BIN)/python tests/release_check.py
+
+check: format lint types imports workflows test ## everything that must hold before a commit
 
 format: $(VENV)/.installed-check ## formatting, checked
 	$(BIN)/ruff format --check .
@@ -86,6 +89,10 @@ lint: $(VENV)/.installed-check ## ruff
 
 types: $(VENV)/.installed-check ## pyright
 	$(BIN)/pyright
+
+workflows: $(VENV)/.installed-release ## what the public CI runs: its files are well-formed, and safe
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/zizmor --offline --no-progress .github/workflows
 
 imports: $(VENV)/.installed-check ## the contracts between the layers
 	$(BIN)/lint-imports

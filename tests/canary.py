@@ -11,13 +11,14 @@ the versions, the features that are off (`diastase_toolchain.private_api`), what
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+from pythons import pythons
 
 ROOT = Path(__file__).parents[1]
 ENVIRONMENTS = ROOT / ".venv-canary"
@@ -51,18 +52,6 @@ class Row:
     closing: str
     failed: Sequence[tuple[str, str]]
     """Each test function that failed, and why."""
-
-
-def pythons() -> Iterator[tuple[str, str]]:
-    """Each version that runs, and its interpreter; pyenv's shims name others, too."""
-    homes = Path.home() / ".pyenv" / "versions"
-    for version in PYTHONS:
-        found = [shutil.which(f"python{version}")]
-        found += [str(home / "bin" / "python") for home in homes.glob(f"{version}.*")]
-        for command in filter(None, found):
-            if subprocess.run([command, "-c", ""], capture_output=True).returncode == 0:
-                yield version, command
-                break
 
 
 def environment(python: str, command: str, kind: str) -> Path | str:
@@ -117,7 +106,7 @@ def main(arguments: Sequence[str]) -> int:
     print("| Python | " + " | ".join(WATCHED) + " | features off | tests |")
     print("|---" * (len(WATCHED) + 3) + "|")
     broken = 0
-    for python, command in pythons():
+    for python, command in pythons(PYTHONS):
         for kind in VERSIONS:
             if any(word not in (python, kind) for word in wanted):
                 continue

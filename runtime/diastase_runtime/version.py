@@ -1,3 +1,3 @@
 """The version of all that is here: both distributions read it from this file."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
