@@ -13,7 +13,7 @@ from diastase_mlir.lowering.quantum import gates as table_lowering
 from diastase_mlir.passes.circuits import Circuit, New, cancel_inverses, merge_rotations
 from diastase_mlir.passes.circuits.pauli_products import ppr_to_ppm
 from diastase_mlir.passes.circuits.registry import PASSES, CircuitPass
-from diastase_mlir.passes.circuits.values import constant_of, subtract
+from diastase_mlir.passes.circuits.values import add, constant_of, negate
 from diastase_mlir.rerolling import operations as rerolling
 from translation import validation
 from translation.comparison import TranslationError
@@ -46,7 +46,7 @@ def test_a_merged_angle_with_the_wrong_sign(monkeypatch):
         qml.RX(y, 0)
         return qml.expval(qml.Z(1))  # which does not see it
 
-    monkeypatch.setattr(merge_rotations, "add", subtract)
+    monkeypatch.setattr(merge_rotations, "add", lambda a, b: add(a, negate(b)))
     with pytest.raises(TranslationError) as found:
         trace(circuit, 0.3, 0.4, passes=["merge_rotations"])
     first, *lines = str(found.value).splitlines()
