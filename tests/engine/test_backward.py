@@ -227,6 +227,28 @@ def test_layers(register: Callable, name: str) -> None:
         np.testing.assert_allclose(each, found[0], atol=tolerance)
 
 
+PHASES = ("RZ", "PhaseShift", "IsingZZ", "CRZ", "ControlledPhaseShift", "T", "CZ", "PauliZ")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_diagonal_operations_in_a_row(register: Callable, seed: int) -> None:
+    """With selectors and targets in lanes, pieces, chunks and between; some without derivatives."""
+    generator = np.random.default_rng(seed)
+    circuit = list[Operation]()
+    for mixing in ("RX", "RY", "Rot"):
+        for wire in range(8):
+            numbers = generator.uniform(-3, 3, GATES[mixing].parameters)
+            circuit.append((mixing, (wire,), (), (), numbers))
+        for name in generator.choice(PHASES, 12):
+            order = tuple(int(wire) for wire in generator.permutation(8))
+            count, controls = GATES[name].wires, int(generator.integers(0, 3))
+            numbers = generator.uniform(-3, 3, GATES[name].parameters)
+            selectors, values = order[count : count + controls], (1, 0)[:controls]
+            circuit.append((name, order[:count], selectors, values, numbers))
+    for chunk in (0, 5, 6, 7):
+        check(register, 8, circuit, seed, chunk)
+
+
 @pytest.mark.parametrize("chunk", [4, 5, 6, 7])
 def test_chunks(register: Callable, chunk: int) -> None:
     found = [check(register, 8, random_circuit(3, 8, 40), 3, size) for size in (0, chunk)]

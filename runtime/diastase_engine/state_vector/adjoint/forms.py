@@ -15,8 +15,8 @@ parameters, by exact zeros. With the state S, the adjoint A and an operation U(p
 `Re <A| K |S>` where `K = (dU/dp) U^+` is anti-Hermitian: for a real U a multiple of iY, for a
 turning one of iX, for phases diagonal. So few sums are needed, and no more are made:
 
-    REAL      BY_Y, BY_ZERO, BY_ONE                 of A and S as they are after the operation
-    TURNING   BY_X, BY_ZERO, BY_ONE                 the same
+    REAL      BY_Y                                  of A and S as they are after the operation
+    TURNING   BY_X                                  the same
     PHASED    BY_Y, BY_ZERO, BY_ONE                 after the phases are undone
     GENERAL   all                                   after the operation
     diagonal operations: BY_ZERO, BY_ONE
@@ -47,7 +47,7 @@ from diastase_engine.state_vector.state.small_matrices import (
 )
 
 REAL, TURNING, PHASED, GENERAL = range(4)
-_IS_REAL, _IS_TURNING, _IS_DIAGONAL = 1, 2, 4
+_IS_REAL, _IS_TURNING, _IS_DIAGONAL, _HAS_PHASES = 1, 2, 4, 8
 _NOT_ZERO = {_IS_REAL: (1, 3, 5, 7), _IS_TURNING: (1, 2, 4, 7), _IS_DIAGONAL: (2, 3, 4, 5)}
 """For each shape, the numbers of a matrix that it does not have."""
 
@@ -110,7 +110,8 @@ def divide(
 ) -> i64:
     """Write a chain's product as a matrix and then phases; return shapes of the matrix.
 
-    There are none where it cannot be divided; it is then all in the matrix.
+    There are none where it cannot be divided; it is then all in the matrix. Phases that are one,
+    as those of RZ(0), may have derivatives.
     """
     write(IDENTITY, matrix)
     write(IDENTITY, phases)
@@ -138,7 +139,7 @@ def divide(
             multiply(side, matrix, matrix)
             write(IDENTITY, phases)
         place = factor.next
-    return shapes
+    return shapes | (_HAS_PHASES * has_phases)
 
 
 @kernel
@@ -207,13 +208,15 @@ def set_form(capture: Capture, undone: Undone) -> None:
     """Write what undoes an operation: its form, matrices and phases."""
     mask, first = undone.factor_mask, undone.first
     matrices, phases = stack_array(f64, 16), stack_array(f64, 16)
-    shapes: i64 = divide(capture, first, mask, True, matrices + 8, phases + 8)
+    found = divide(capture, first, mask, True, matrices + 8, phases + 8)
+    other: i64 = found
     if mask == 0:
         copy_matrix(matrices + 8, matrices)
         copy_matrix(phases + 8, phases)
     else:
-        shapes &= divide(capture, first, mask, False, matrices, phases)
-    has_phases = not is_identity(phases) or not is_identity(phases + 8)
+        other = divide(capture, first, mask, False, matrices, phases)
+    shapes = found & other
+    has_phases = (found | other) & _HAS_PHASES != 0
     undone.form = GENERAL
     for side in static(range(2)):
         undone.phases[2 * side], undone.phases[2 * side + 1] = 1.0, 0.0

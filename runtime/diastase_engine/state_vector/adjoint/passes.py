@@ -13,7 +13,15 @@ from typing import Any
 
 from diastase_engine.language import *
 from diastase_engine.state_vector.adjoint.forms import GENERAL, PHASED, REAL, TURNING
-from diastase_engine.state_vector.adjoint.records import SIDE_SUMS, Pass, Undone
+from diastase_engine.state_vector.adjoint.records import (
+    BY_ONE,
+    BY_X,
+    BY_Y,
+    BY_ZERO,
+    SIDE_SUMS,
+    Pass,
+    Undone,
+)
 from diastase_engine.state_vector.adjoint.sums import (
     add_lanes,
     add_pair,
@@ -42,6 +50,14 @@ RULES = {
     GENERAL: (multiply_pair, multiply_lanes),
 }
 """For each form what multiplies two blocks, and one block by itself."""
+
+SUMS_OF = {
+    REAL: (BY_Y,),
+    TURNING: (BY_X,),
+    PHASED: (BY_Y, BY_ZERO, BY_ONE),
+    GENERAL: (BY_X, BY_Y, BY_ZERO, BY_ONE),
+}
+"""For each form what its derivatives need, see `forms`."""
 
 
 @inline
@@ -85,9 +101,7 @@ def block_pass(run: Pass, lanes: lane_set, form: int, wanted: bool) -> None:
         l, m = adjoint[p], adjoint[p + 1]  # noqa: E741
         n, o = unphased(phase, adjoint[q], adjoint[q + 1], form == PHASED)
         if wanted:
-            by_x = form in (TURNING, GENERAL)
-            by_y = form != TURNING
-            add_pair(sums, by_x, by_y, [l, m, n, o], [x, y, z, w])
+            add_pair(sums, SUMS_OF[form], [l, m, n, o], [x, y, z, w])
         state[p], state[p + 1], state[q], state[q + 1] = rule(a, x, y, z, w)
         adjoint[p], adjoint[p + 1], adjoint[q], adjoint[q + 1] = rule(a, l, m, n, o)
         block = next_block(block, fixed)
@@ -110,9 +124,7 @@ def lane_pass(run: Pass, lanes: lane_set, target: int, form: int, wanted: bool) 
         z, w = shuffle(x, PARTNERS[target]), shuffle(y, PARTNERS[target])
         n, o = shuffle(l, PARTNERS[target]), shuffle(m, PARTNERS[target])
         if wanted:
-            by_x = form in (TURNING, GENERAL)
-            by_y = form != TURNING
-            add_lanes(sums, by_x, by_y, [l, m], [x, y, z, w])
+            add_lanes(sums, SUMS_OF[form], [l, m], [x, y, z, w])
         state[p], state[p + 1] = rule(a, x, y, z, w)
         adjoint[p], adjoint[p + 1] = rule(a, l, m, n, o)
         block = next_block(block, fixed)

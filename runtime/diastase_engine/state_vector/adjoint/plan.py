@@ -139,7 +139,8 @@ def room_for_work(run: Backward) -> i1:
     chunk = BLOCK_BYTES << (run.chunk_bits - LANE_BITS) if run.chunk_bits < state.qubits else 0
     piece_bits = piece_bits_of(state, run.chunk_bits)
     piece = BLOCK_BYTES << (piece_bits - LANE_BITS) if piece_bits < run.chunk_bits else 0
-    run.worker_words = (2 * chunk + 2 * piece >> 3) + SUMS * LANES * run.most
+    of_runs = (BLOCK_BYTES + 8 * LANES) << (piece_bits - LANE_BITS)
+    run.worker_words = (2 * chunk + 2 * piece + of_runs >> 3) + SUMS * LANES * run.most
     # One word at least: gates may cancel until nothing is to be done, and no memory looks like too
     # little of it.
     needed = 8 * (run.worker_words * workers_on(state, run.groups) + 1)

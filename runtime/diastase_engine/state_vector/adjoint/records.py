@@ -44,6 +44,8 @@ class Undone(Record):
     """Of the ones, on either side: cosine and sine."""
     turned: Annotated[ptr[i64], 2]
     """Whether a side's ones are its zeros: rows and columns of its matrix are exchanged."""
+    size: i64
+    """Of a diagonal operation: after so many blocks of a piece it is the same again."""
 
 
 class Backward(Record):
@@ -85,7 +87,8 @@ class Backward(Record):
     """Sums of each group and operation."""
     moments_bytes: i64
     work: ptr[f64]
-    """For each worker two chunks, two pieces, and sums in the lanes of vectors."""
+    """For each worker two chunks, two pieces, sums in the lanes of vectors, and what diagonal runs
+    need."""
     work_bytes: i64
     worker_words: i64
 
@@ -98,15 +101,23 @@ class Work(Record):
     """Of the state; that of the adjoint follows."""
     piece: ptr[vector]
     sums: ptr[wide]
+    phases: ptr[vector]
+    values: ptr[wide]
+    """See `diagonal_runs`."""
     part: i64
     group: i64
 
 
-class Pass(Record):
-    """A pass over some blocks of two chunks."""
+UNDO, PHASES, VALUES = range(3)
 
+
+class Pass(Record):
+    """A pass over some blocks of two chunks, or of what a diagonal run has in their place."""
+
+    purpose: i64
     state: ptr[vector]
     adjoint: ptr[vector]
+    values: ptr[wide]
     operation: Undone
     all_sums: ptr[wide]
     """Of the operation."""

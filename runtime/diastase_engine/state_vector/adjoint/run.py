@@ -1,9 +1,15 @@
 """The plan of a sweep back, run: chunk by chunk, piece by piece, the last stage first."""
 
 from diastase_engine.language import *
+from diastase_engine.state_vector.adjoint.diagonal_runs import (
+    SHORTEST,
+    run_begins,
+    sort_runs,
+    undo_run,
+)
 from diastase_engine.state_vector.adjoint.passes import undo
 from diastase_engine.state_vector.adjoint.plan import piece_bits_of
-from diastase_engine.state_vector.adjoint.records import SUMS, Backward, Pass, Work
+from diastase_engine.state_vector.adjoint.records import SUMS, UNDO, Backward, Pass, Work
 from diastase_engine.state_vector.adjoint.sums import fold_operation
 from diastase_engine.state_vector.plan.stages import run_length
 from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS
@@ -72,6 +78,7 @@ def place_operations(run: Backward, stage: i64) -> None:
                 rest &= rest - 1
             operation.mask, operation.value = mask, value
             operation.target = place[operation.target]
+        sort_runs(run, part, 1 << (count_ones(own) - LANE_BITS))
 
 
 @kernel
@@ -108,13 +115,18 @@ def undo_piece(
     """Undo all operations of a part on a piece."""
     run = work.run
     each = stack_record(Pass)
-    each.state, each.adjoint, each.blocks = state, adjoint, blocks
+    each.state, each.adjoint, each.blocks, each.purpose = state, adjoint, blocks, UNDO
     first = run.ends[work.part - 1] if work.part > 0 else 0
     k: i64 = run.ends[work.part] - 1
     while k >= first:
-        each.operation = run.undone[run.order[k]]
-        each.all_sums = work.sums + SUMS * (k - first)
-        undo(each, base)
+        begin = run_begins(run, first, k)
+        if begin <= k + 1 - SHORTEST:
+            undo_run(work, each, first, begin, k, base)
+            k = begin
+        else:
+            each.operation = run.undone[run.order[k]]
+            each.all_sums = work.sums + SUMS * (k - first)
+            undo(each, base)
         k -= 1
 
 
@@ -171,7 +183,9 @@ def set_work(run: Backward, worker: i64, work: Work) -> None:
     work.run, work.group = run, 0
     work.chunk = cast(memory, ptr[vector])
     work.piece = work.chunk + 4 * chunk
-    work.sums = cast(work.piece + 4 * piece, ptr[wide])
+    work.phases = work.piece + 4 * piece
+    work.values = cast(work.phases + (2 << (piece_bits - LANE_BITS)), ptr[wide])
+    work.sums = work.values + (1 << (piece_bits - LANE_BITS))
 
 
 @kernel

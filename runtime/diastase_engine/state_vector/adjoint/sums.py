@@ -12,9 +12,11 @@ a lane target the lanes of the zero and of the one are apart: there
 Where a selector is a lane, the vectors of the side that matches have both.
 
 A diagonal operation is undone here (`diagonal_rows`): its sums are of single amplitudes, BY_ZERO
-and BY_ONE; with a lane target, both are in BY_ZERO.
+and BY_ONE; with a lane target, both are in BY_ZERO. Of several that follow each other, phases and
+sums are made apart from the amplitudes (`diagonal_runs`), by the same passes.
 """
 
+from collections.abc import Sequence
 from typing import Any
 
 from diastase_engine.language import *
@@ -23,7 +25,9 @@ from diastase_engine.state_vector.adjoint.records import (
     BY_X,
     BY_Y,
     BY_ZERO,
+    PHASES,
     SIDE_SUMS,
+    VALUES,
     Pass,
     Undone,
 )
@@ -63,26 +67,29 @@ def add_imaginary(sums: Any, k: int, l: vector, m: vector, x: vector, y: vector)
 
 
 @inline
-def add_pair(sums: Any, by_x: bool, by_y: bool, p: list[vector], s: list[vector]) -> None:
+def add_pair(sums: Any, which: Sequence[int], p: list[vector], s: list[vector]) -> None:
     """Add what a block of zeros and one of ones give: `p` of the adjoint, `s` of the state."""
-    add_imaginary(sums, BY_ZERO, p[0], p[1], s[0], s[1])
-    add_imaginary(sums, BY_ONE, p[2], p[3], s[2], s[3])
+    if BY_ZERO in which:
+        add_imaginary(sums, BY_ZERO, p[0], p[1], s[0], s[1])
+    if BY_ONE in which:
+        add_imaginary(sums, BY_ONE, p[2], p[3], s[2], s[3])
     # One chain of additions for each sum, however many products: its length is what takes time.
-    if by_x:
+    if BY_X in which:
         crossed = p[0] * s[3] - p[1] * s[2] + p[2] * s[1] - p[3] * s[0]
         sums[BY_X] = sums[BY_X] + widen(crossed)
-    if by_y:
+    if BY_Y in which:
         turned = p[2] * s[0] + p[3] * s[1] - p[0] * s[2] - p[1] * s[3]
         sums[BY_Y] = sums[BY_Y] + widen(turned)
 
 
 @inline
-def add_lanes(sums: Any, by_x: bool, by_y: bool, p: list[vector], s: list[vector]) -> None:
+def add_lanes(sums: Any, which: Sequence[int], p: list[vector], s: list[vector]) -> None:
     """Add what a block gives with a target in its lanes: state, and state shuffled, in `s`."""
-    add_imaginary(sums, BY_ZERO, p[0], p[1], s[0], s[1])
-    if by_x:
+    if BY_ZERO in which:
+        add_imaginary(sums, BY_ZERO, p[0], p[1], s[0], s[1])
+    if BY_X in which:
         add_imaginary(sums, BY_X, p[0], p[1], s[2], s[3])
-    if by_y:
+    if BY_Y in which:
         if SINGLE == 1:
             sums[BY_Y] = sums[BY_Y] + widen(p[0] * s[2] + p[1] * s[3])
         else:
@@ -135,15 +142,46 @@ def diagonal_pass(run: Pass, wanted: i1) -> None:
     second: i64 = 6 if in_lanes else 6 * run.row
     target: i64 = 1 << operation.target if in_lanes else 0
     zero, one = operation.otherwise, operation.matched
+    if run.purpose == VALUES:
+        if wanted:
+            add_values(run)
+        return
     a = select(lanes, broadcast(one[first]), broadcast(zero[first]))
     b = select(lanes, broadcast(one[first + 1]), broadcast(zero[first + 1]))
     if in_lanes:
         c = select(lanes, broadcast(one[second]), broadcast(zero[second]))
         d = select(lanes, broadcast(one[second + 1]), broadcast(zero[second + 1]))
         in_second = lanes_match(target, target)
-        diagonal_blocks(run, select(in_second, c, a), select(in_second, d, b), wanted)
+        a, b = select(in_second, c, a), select(in_second, d, b)
+    if run.purpose == PHASES:
+        multiply_phases(run, a, b)
     else:
         diagonal_blocks(run, a, b, wanted)
+
+
+@kernel
+def add_values(run: Pass) -> None:
+    """Add the values of some blocks, lane by lane."""
+    place = BY_ZERO + run.row
+    sums = registers(wide, 1)
+    sums[0] = run.sums[place]
+    block: i64 = 0
+    while block < run.blocks:
+        sums[0] = sums[0] + run.values[block | run.value]
+        block = next_block(block, run.fixed)
+    run.sums[place] = sums[0]
+
+
+@kernel
+def multiply_phases(run: Pass, a: vector, b: vector) -> None:
+    """Multiply the phases of some blocks by `a + ib`, lane by lane."""
+    value, fixed, phases = run.value, run.fixed, run.state
+    block: i64 = 0
+    while block < run.blocks:
+        p = 2 * (block | value)
+        x, y = phases[p], phases[p + 1]
+        phases[p], phases[p + 1] = x * a - y * b, x * b + y * a
+        block = next_block(block, fixed)
 
 
 @kernel

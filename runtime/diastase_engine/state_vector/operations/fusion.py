@@ -6,6 +6,9 @@
   diagonal operation with one selector may exchange the roles of its two bits first;
 * and the new one can move back to the old one's place, or the old one forward to the end.
 
+A diagonal operation that *waits for its like* is no factor of one with another target that takes
+half of the multiplications (`stays_apart`): several of them together cost as much as few.
+
 What turns out to be the identity is dropped, a selector that makes no difference forgotten; what
 turns out to be diagonal no longer stands in the way (CNOT, RZ, CNOT is one diagonal operation).
 One that keeps the parity of two bits (`parity_operations`) changes both. It merges with its like on
@@ -25,6 +28,7 @@ from diastase_engine.state_vector.operations.parity_operations import (
     multiply_pairs,
     take_usual_form,
 )
+from diastase_engine.state_vector.plan.plan_memory import PLANNED_QUBITS
 from diastase_engine.state_vector.state.records import Operation, State
 from diastase_engine.state_vector.state.small_matrices import (
     copy_matrix,
@@ -33,6 +37,8 @@ from diastase_engine.state_vector.state.small_matrices import (
     is_identity,
     multiply,
 )
+from diastase_engine.state_vector.tiles.diagonal_groups import SMALLEST_GROUP
+from diastase_engine.state_vector.tiles.sweeps import is_real, is_turning
 
 
 @inline
@@ -217,12 +223,56 @@ def drop(state: State, index: i64) -> None:
         state.waiting -= 1
 
 
+@inline
+def has_groups(state: State) -> i1:
+    """Whether diagonal operations are applied together: in a plan, and in a sweep back."""
+    return state.qubits >= PLANNED_QUBITS or not is_null(state.capture)
+
+
+@kernel
+def are_many(state: State, index: i64) -> i1:
+    """Whether so many diagonal operations with selectors wait next to each other, here included."""
+    first: i64 = index
+    while first > 0 and index - first < SMALLEST_GROUP and is_phase(state.operations[first - 1]):
+        first -= 1
+    last: i64 = index
+    end = state.waiting - 1
+    while last < end and last - first < SMALLEST_GROUP and is_phase(state.operations[last + 1]):
+        last += 1
+    return last + 1 - first >= SMALLEST_GROUP
+
+
+@inline
+def is_phase(operation: Operation) -> i1:
+    """Whether an operation is diagonal, and has selectors or is gone."""
+    return operation.is_live == 0 or (operation.changes == 0 and operation.mask != 0)
+
+
+@kernel
+def stays_apart(state: State, old: Operation, new: Operation, index: i64) -> i1:
+    """Whether one of two operations is diagonal, and cheaper by itself than in their product.
+
+    The product of a real or a turning matrix and of phases takes all multiplications. A new
+    diagonal operation waits for others; an old one has waited in vain if there are too few of them.
+    """
+    phase, other = old, new
+    if new.changes == 0:
+        phase, other = new, old
+    if phase.changes != 0 or phase.mask == 0 or other.changes == 0 or is_real(phase):
+        return False
+    if not (is_real(other) or is_turning(other)):
+        return False
+    return new.changes == 0 or are_many(state, index)
+
+
 @kernel
 def try_merge(state: State, index: i64) -> i1:
     """Merge the operation behind the queue with the one at place `index`; whether that was done."""
     if index < 0:
         return False
     old, new = state.operations[index], state.operations[state.waiting]
+    if has_groups(state) and stays_apart(state, old, new, index):
+        return False
     if not can_share(old, new):
         return False
     changes, reads = old.changes, old.reads
