@@ -26,6 +26,7 @@ MODULES = (
 
 GIVEN = {
     "diastase.api.control_flow": ("Conditional", "Switch"),
+    "diastase.callbacks.pure": ("PureCallback",),
     "diastase.jit.stages.stages": ("Traced", "Lowered", "Compiled"),
     "diastase.inspection.report": ("Report",),
     "diastase.inspection.costs": ("CircuitCosts", "MemoryStatistics"),
@@ -43,6 +44,8 @@ BETWEEN_LAYERS = {
     "diastase.jit.stages.stages.Compiled": (
         "alternatives", "compilation", "direct_call", "found_module", "module", "prepared",
     ),
+    "diastase.passes.Circuit": ("auxiliary_wire", "of", "refresh"),
+    "diastase.passes.New": ("create",),
     "diastase.inspection.resources.results.CompiledResources": ("shown",),
     "diastase.jit.stages.stages.Lowered": ("module",),
     "diastase_runtime": (

@@ -73,7 +73,28 @@ class JaxprTypeError(DiastaseError, TypeError):
 
 
 def typecheck_jaxpr(jaxpr: ExplicitJaxpr | ClosedJaxpr) -> None:
-    """Raise `JaxprTypeError` unless a jaxpr is well typed; one of JAX's is made explicit first."""
+    """Check that a jaxpr is well typed.
+
+    Args:
+        jaxpr: an `ExplicitJaxpr`, or one of JAX's, which is made explicit first.
+
+    Raises:
+        JaxprTypeError: with the equation that is not.
+
+    Example:
+        >>> import dataclasses
+        >>> import jax.numpy as jnp
+        >>> from diastase import qjit
+        >>> from diastase.jaxpr import JaxprTypeError, typecheck_jaxpr
+        >>> jaxpr = qjit(lambda n: jnp.ones(n)).trace(3).jaxpr
+        >>> typecheck_jaxpr(jaxpr)
+        >>> try:
+        ...     typecheck_jaxpr(dataclasses.replace(jaxpr, equations=()))
+        ... except JaxprTypeError:
+        ...     print("not well typed")
+        not well typed
+
+    """
     explicit = jaxpr if isinstance(jaxpr, ExplicitJaxpr) else explicit_jaxpr(jaxpr)
     bound: set[ExplicitVariable] = set()
     equalities = _Equalities()

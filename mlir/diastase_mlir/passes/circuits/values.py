@@ -11,6 +11,11 @@ from diastase_mlir.bindings import ir
 from diastase_mlir.emit.operations import create, scalar_constant
 from diastase_mlir.passes.operations import constant_of, defining
 
+__all__ = [
+    "Number", "add", "are_equal", "are_opposite", "as_value", "both", "constant_of", "is_zero",
+    "known", "matrix_of", "multiply", "negate", "opposite", "where", "xor",
+]  # fmt: skip
+
 Number = ir.Value | float
 
 MATRIX = "jax.matrix"
