@@ -10,11 +10,13 @@ import doctest
 import inspect
 import re
 import runpy
+import shlex
 from pathlib import Path
 
 import pytest
 
-import diastase
+import diastase.__main__
+from diastase_runtime.saved import command_line
 
 DOCS = Path(__file__).parents[1] / "docs"
 _MADE = runpy.run_path(str(DOCS / "public_names.py"))
@@ -187,6 +189,22 @@ def test_examples_print_what_they_say(name):
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     runner.run(session, out=said.append)
     assert runner.summarize(verbose=False).failed == 0, "".join(said)
+
+
+@pytest.mark.parametrize("module", [diastase.__main__, command_line], ids=["full", "runtime"])
+def test_the_command_line_says_what_it_takes(module):
+    """Each command and each argument; the examples of the module are understood."""
+    parser = module.command_line()
+    (commands,) = (each for each in parser._actions if isinstance(each.choices, dict))
+    assert {each.dest for each in commands._choices_actions if each.help} == {*commands.choices}
+    for name, command in commands.choices.items():
+        silent = [argument.dest for argument in command._actions if not argument.help]
+        assert silent == [], name
+    shown = [line.partition("|")[0] for line in module.__doc__.splitlines() if " -m " in line]
+    given = [shlex.split(line)[3:] for line in shown if line.startswith("    ")]
+    assert {arguments[0] for arguments in given} == {*commands.choices}
+    for arguments in given:
+        parser.parse_args(arguments)
 
 
 def test_the_check_finds_what_is_missing():
