@@ -96,8 +96,11 @@ def faults(public) -> list[str]:
     summary = said[""].partition("\n\n")[0].strip()
     if not summary.endswith((".", ":")):
         return ["no summary"]
-    if public.kind in ("error", "module"):
+    if public.kind == "module":
         return []
+    if public.kind == "error":  # as it is raised, or as the program is written that raises it
+        shown = "\n    " in public.docstring
+        return [] if shown else ["no example"]
     found = [] if public.kind == "property" else _signature_faults(public, said)
     return [*found, *_example_faults(public), *_raised_faults(public, said)]
 

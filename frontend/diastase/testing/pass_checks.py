@@ -50,7 +50,21 @@ _TOLERANCE = 1e-9
 
 
 class PassFailure(AssertionError):
-    """A pass does not do what was claimed of it; the message has the circuit and what differs."""
+    """A pass does not do what was claimed of it; the message has the circuit and what differs.
+
+    Example:
+        >>> from diastase import passes
+        >>> from diastase.testing import PassCheck
+        >>> @passes.register_pass("drop_all")
+        ... def drop_all(circuit):
+        ...     for gate in circuit.gates():
+        ...         circuit.erase(gate)
+        >>> PassCheck("drop_all")([("gate", ("PauliX", None, (0,)), "plain")], x=0.3)
+        Traceback (most recent call last):
+        ...
+        diastase.testing.pass_checks.PassFailure: drop_all: ...
+
+    """
 
 
 def gates(equations: Sequence[Any]) -> float:

@@ -62,6 +62,18 @@ class JaxprTypeError(DiastaseError, TypeError):
     operands and results, of a nested jaxpr and the equation around it, of a loop's body and the
     values that it carries. `jaxpr` of a traced function is always well typed; one that is not was
     changed by hand, or is our mistake.
+
+    Example:
+        >>> import dataclasses
+        >>> import jax.numpy as jnp
+        >>> from diastase import qjit
+        >>> from diastase.jaxpr import typecheck_jaxpr
+        >>> jaxpr = qjit(lambda n: jnp.ones(n)).trace(3).jaxpr
+        >>> typecheck_jaxpr(dataclasses.replace(jaxpr, equations=()))
+        Traceback (most recent call last):
+        ...
+        diastase.inspection.explicit_jaxpr.typecheck.JaxprTypeError: The jaxpr is not well...
+
     """
 
     title: ClassVar[str] = "The jaxpr is not well typed"
