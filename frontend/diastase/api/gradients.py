@@ -165,6 +165,7 @@ def jacobian(
         DerivativeTypeError: a `TypeError`, for integers, and complex values without `holomorphic`.
         DerivativeArgumentError: a `ValueError`, for an `argnums` that the call does not have.
         DerivativeMethodError: a `ValueError`, for a `method` or an `h` that there is not.
+        DerivativeTargetError: a `TypeError`, for what is no function.
         NoDerivativeError: a `DifferentiableCompileError`, if a QNode has none by its `diff_method`.
 
     Example:

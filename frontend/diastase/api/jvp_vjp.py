@@ -44,6 +44,7 @@ def jvp(
         DerivativeArgumentError: a `ValueError`, if shapes of a parameter and its tangent differ.
         DerivativeTypeError: a `TypeError`, for another dtype, or another number of tangents.
         DerivativeMethodError: a `ValueError`, for a `method` or an `h` that there is not.
+        DerivativeTargetError: a `TypeError`, if `f` is no function.
 
     Example:
         >>> import jax.numpy as jnp
@@ -109,6 +110,7 @@ def vjp(
         DerivativeArgumentError: a `ValueError`, if shapes of a result and its cotangent differ.
         DerivativeTypeError: a `TypeError`, for another dtype, or another number of cotangents.
         DerivativeMethodError: a `ValueError`, for a `method` or an `h` that there is not.
+        DerivativeTargetError: a `TypeError`, if `f` is no function.
 
     Example:
         >>> import jax.numpy as jnp

@@ -25,7 +25,8 @@ def vmap(
             each, of numbers, None (not mapped) or pytrees of these. Keyword arguments are mapped
             over their first axis.
         out_axes: where the axis is in the results.
-        axis_size: its size, needed where no argument is mapped. It may be traced otherwise.
+        axis_size: its size, needed where no argument is mapped. The size of a mapped axis may be
+            known at run time only.
         axis_name: a name for collective operations of JAX.
 
     Returns:

@@ -41,8 +41,8 @@ def cancel_inverses(qnode: Any) -> Any:
 def merge_rotations(qnode: Any) -> Any:
     """Join rotations of one kind that follow each other on the same qubits; drop those by zero.
 
-    Angles, in radians, may be traced. The gradient by two `Rot` of which the product is diagonal is
-    NaN.
+    Angles, in radians, may be traced. Two `Rot` are joined where their angles are known, or the sum
+    of angles is enough: else those of the product would have no derivative at some points.
 
     Args:
         qnode: what it is applied to, a QNode.
