@@ -19,7 +19,8 @@ Example:
     ...         odd = values.xor(first, second)
     ...         none = values.both(values.opposite(first), values.opposite(second))
     ...         half = values.multiply(angle, values.as_value(0.5))
-    ...         turned = values.where(odd, angle, values.where(none, half))
+    ...         sine = values.apply("sin", half)
+    ...         turned = values.where(odd, angle, values.where(none, sine))
     ...     print(values.constant_of(angle), values.known(half), values.known(turned))
     ...     print(values.are_equal(angle, angle), values.are_opposite(angle, turned))
     ...     circuit.replace(gate, [New.like(gate, [turned])])
@@ -32,8 +33,8 @@ Example:
     ...     return qml.expval(qml.Z(0))
     1.5 0.75 None
     True False
-    >>> round(float(circuit()), 6)  # cos(0.75)
-    0.731689
+    >>> round(float(circuit()), 6)  # cos(sin(0.75))
+    0.776541
 
 """
 
@@ -44,8 +45,8 @@ from diastase_mlir.emit.operations import create, scalar_constant
 from diastase_mlir.passes.operations import constant_of, defining
 
 __all__ = [
-    "Number", "add", "are_equal", "are_opposite", "as_value", "both", "constant_of", "is_zero",
-    "known", "matrix_of", "multiply", "negate", "opposite", "where", "xor",
+    "Number", "add", "apply", "are_equal", "are_opposite", "as_value", "both", "constant_of",
+    "is_zero", "known", "matrix_of", "multiply", "negate", "opposite", "where", "xor",
 ]  # fmt: skip
 
 Number = ir.Value | float
@@ -219,6 +220,20 @@ def opposite(outcome: ir.Value) -> ir.Value:
 
     """
     return xor(outcome, scalar_constant(outcome.type, True))
+
+
+def apply(function: str, *numbers: Number) -> ir.Value:
+    """A function of MLIR's `math` dialect, of real numbers.
+
+    Args:
+        function: its name in the dialect, `"sin"`, say.
+        *numbers: floats, or MLIR values of type `f64`, as many as it takes.
+
+    Returns:
+        An MLIR value of type `f64`.
+
+    """
+    return _number(f"math.{function}", [as_value(number) for number in numbers])
 
 
 def is_zero(number: Number) -> bool:
