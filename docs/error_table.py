@@ -15,7 +15,7 @@ import diastase_engine
 import diastase_mlir
 import diastase_runtime
 import diastase_toolchain
-from diastase import DiastaseError
+from diastase import DiastaseError, acting_as_catalyst
 
 PAGE = Path(__file__).with_name("errors.md")
 
@@ -65,9 +65,10 @@ def subclasses(base: type) -> Iterator[type]:
 def ours() -> list[type]:
     """Every error and warning class that our packages define, base class included."""
     packages = (diastase, diastase_mlir, diastase_engine, diastase_toolchain, diastase_runtime)
-    for package in packages:
-        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            importlib.import_module(module.name)
+    with acting_as_catalyst():  # which importing `diastase.as_catalyst` would begin for good
+        for package in packages:
+            for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+                importlib.import_module(module.name)
     kinds = {*subclasses(DiastaseError), *subclasses(UserWarning)}
     # A program may derive errors of its own from ours, as tests do.
     return sorted(

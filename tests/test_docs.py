@@ -5,6 +5,7 @@ import linecache
 import os
 import re
 import runpy
+import sys
 from pathlib import Path
 from unittest import mock
 
@@ -131,6 +132,7 @@ def beside_pages(monkeypatch):
 def test_the_table_of_errors():
     made = runpy.run_path(str(ROOT / "docs" / "error_table.py"))
     assert made["page"]() == made["PAGE"].read_text(), "run: make docs"
+    assert "catalyst" not in sys.modules  # though each module of ours has been imported
 
 
 @pytest.mark.usefixtures("beside_pages")

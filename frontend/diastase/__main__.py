@@ -36,7 +36,14 @@ _TYPES = "of the arguments: 'f64[n,2], i64'; by default those of its type hints"
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the command line says; the status with which the process ends."""
-    parser = argparse.ArgumentParser("diastase", description="Compiled functions in files.")
+    return done(command_line().parse_args(arguments))
+
+
+def command_line() -> argparse.ArgumentParser:
+    """What reads the command line: each command says what it does, and what it takes."""
+    parser = argparse.ArgumentParser(
+        "diastase", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(required=True, metavar="command")
 
     compiled = commands.add_parser("compile", help="compile a function, and save it")
@@ -54,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     inspected.set_defaults(command=_inspect)
 
     exported = commands.add_parser("export", help="make a C library of a saved function")
-    exported.add_argument("file", type=Path)
+    exported.add_argument("file", type=Path, help="a saved function")
     exported.add_argument("--c", type=Path, required=True, help="the folder that it is to be in")
     exported.add_argument("--program", type=int, help="its number, where there are several")
     exported.add_argument("--name", help="of the function in C; by default that of the function")
@@ -62,10 +69,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     add_run(commands)
     cache = commands.add_parser("cache", help="what the cache has, and what is to go")
-    cache.add_argument("action", choices=_ACTIONS)
+    cache.add_argument("action", choices=_ACTIONS, help="show, shrink, check or empty it")
     cache.add_argument("--limit", help="500MB, 2GB, …; by default DIASTASE_CACHE_LIMIT, or 2GB")
     cache.set_defaults(command=_cache)
-    return done(parser.parse_args(arguments))
+    return parser
 
 
 def _function(name: str) -> QJIT[..., Any]:

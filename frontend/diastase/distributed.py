@@ -36,32 +36,53 @@ def map(
     progress: bool = False,
     futures: bool = False,
 ) -> Any:
-    """Call a compiled function for each element of a batch; results are stacked, NumPy's arrays.
+    """Call a function for each element of a batch: on a Dask cluster, or in this process.
 
-    There is one batch for each argument of the function: a pytree of arrays with a first axis of
-    the same length everywhere. Element `i` is what is in place `i` of each; the function is
-    compiled for the types of one element. Results have that axis, too; counts of circuits are
-    lists.
+    The function is compiled here, for the types of one element; `docs/cluster.md` has more.
 
-    >>> diastase.distributed.map(value_and_grad_of_energy, angles)  # doctest: +SKIP
-    >>> client = distributed.Client("tcp://scheduler:8786")  # doctest: +SKIP
-    >>> diastase.distributed.map(value_and_grad_of_energy, angles, client=client)  # doctest: +SKIP
+    Args:
+        function: a compiled one, a saved one, or the path of its file.
+        *batches: one for each argument of the function: a pytree of arrays with a first axis of the
+            same length everywhere. Element `i` is what is in place `i` of each.
+        client: of a Dask cluster, whose workers need `diastase-runtime` and no compiler; None
+            computes here, one element after the other. The result is the same, bit for bit, on
+            processors of one kind, whatever workers there are.
+        repeats: calls of each element, each with random numbers of its own; results have two axes.
+        seed: of all random numbers; by default that of the function, or a new one in each call.
+            Each element has a stream of its own, by the seed and its index.
+        threads: of one call, in the last digits of large circuits part of the result.
+        chunk_size: calls of one task; by default by how long one takes. It changes no result.
+        progress: shows Dask's progress bar, or one of ours.
+        futures: leaves the results on the cluster.
 
-    `client`: of a Dask cluster, whose workers need `diastase-runtime` and no compiler; None
-    computes here, one element after the other. The result is the same, bit for bit, on processors
-    of one kind, whatever workers there are.
-    `repeats`: calls of each element, each with random numbers of its own; results have two axes.
-    `seed`: of all random numbers; by default that of the function, or a new one in each call. Each
-    element has a stream of its own, by the seed and its index.
-    `threads`: of one call, in the last digits of large circuits part of the result.
-    `chunk_size`: calls of one task; by default by how long one takes. It changes no result.
-    `progress`: shows Dask's progress bar, or one of ours. `futures`: leaves the results on the
-    cluster, as a `MappedFutures`: its `result()` fetches them, its `futures` are Dask's.
+    Returns:
+        The results, stacked: a pytree of NumPy's arrays with the axis of the batch in front; counts
+        of circuits are lists. With `futures`, a `MappedFutures`.
 
-    Raises `BatchError`, `MappedElementError` (with the index of the first element that fails),
-    `NeedsPythonError` and `UnsavableError` (as `save` does), `UnservedArgumentsError` (a function
-    that was saved for other types), `UnfitWorkerError`, `LostWorkersError`, `ClusterLostError`,
-    `InvalidClientError`, `UnequalResultsError`, `UnequalProgramsError`. `docs/cluster.md` has more.
+    Raises:
+        BatchError: a `ValueError`, for what is no batch, and for static arguments.
+        MappedElementError: a `RuntimeError`, with the index of the first element that fails.
+        NeedsPythonError: a `NotImplementedError`, as `UnsavableError`, for what `save` refuses.
+        UnservedArgumentsError: a `TypeError`, if a function was saved for other types.
+        UnequalResultsError: a `ValueError`, if results of elements differ in shape or dtype.
+        UnequalProgramsError: a `TypeError`, if several programs serve the batch.
+        InvalidClientError: a `TypeError`, for what is no client of Dask's.
+        UnfitWorkerError: a `RuntimeError`, if a worker cannot run the function.
+        LostWorkersError: a `RuntimeError`, if workers died of the same elements.
+        ClusterLostError: a `ConnectionError`, if the cluster cannot be reached any more.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> import diastase
+        >>> angles = jnp.array([0.0, 1.0])
+        >>> value, slope = diastase.distributed.map(
+        ...     diastase.qjit(diastase.value_and_grad(lambda x: x**2)), angles
+        ... )
+        >>> slope
+        array([0., 2.])
+        >>> client = distributed.Client("tcp://scheduler:8786")  # doctest: +SKIP
+        >>> diastase.distributed.map(value_and_grad, angles, client=client)  # doctest: +SKIP
+
     """
     options: dict[str, Any] = {
         "client": client, "repeats": repeats, "seed": seed, "threads": threads,

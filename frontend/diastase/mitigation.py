@@ -45,30 +45,45 @@ def mitigate_with_zne(
     """Mitigate the errors of a QNode, or of all QNodes in a function, by zero-noise extrapolation.
 
     The function is evaluated for each of `scale_factors` with circuits of so many times their
-    length and the same effect, and its results are extrapolated to a length of zero.
+    length and the same effect, and its results are extrapolated to a length of zero (Temme, Bravyi
+    and Gambetta, arXiv:1612.02058; folding: Giurgica-Tiron et al., arXiv:2005.10921). On a device
+    without noise, it is what the function returns. It can be differentiated.
 
-    `scale_factors`: odd positive integers, known when the program is compiled; with
-    `folding="local-random"` real numbers from 1.
-    `extrapolate`: takes the scale factors and the results, arrays of shape `(n,)`, and returns a
-    number. By default the polynomial through all of them; PennyLane's `poly_extrapolate`,
-    `richardson_extrapolate` and `exponential_extrapolate` (`pennylane.noise`) serve as well, and
-    any function of `jax.numpy`. `extrapolate_kwargs` are its keywords.
-    `folding`: `"global"` undoes the circuit and applies it again, `"local-all"` each operation,
-    `"local-random"` each as often as all can be, and a random choice of them once more. The choice
-    is the same in every call.
+    Args:
+        fn: a QNode or a function that calls QNodes; without it, a decorator is made. Its results
+            are real numbers of shape `()`, in any pytree.
+        scale_factors: odd positive integers, known when the program is compiled; with
+            `folding="local-random"` real numbers from 1.
+        extrapolate: takes the scale factors and the results, arrays of shape `(n,)`, and returns a
+            number. By default the polynomial through all of them; PennyLane's `poly_extrapolate`,
+            `richardson_extrapolate` and `exponential_extrapolate` (`pennylane.noise`) serve as
+            well, and any function of `jax.numpy`.
+        extrapolate_kwargs: its keywords, in a dictionary.
+        folding: "global" undoes the circuit and applies it again, "local-all" each operation,
+            "local-random" each as often as all can be, and a random choice of them once more. The
+            choice is the same in every call.
 
-    The result has the structure of the function's, which must consist of real numbers of shape
-    `()`. It can be differentiated. On a device without noise, it is what the function returns.
+    Returns:
+        A function of the same arguments, whose result has the structure of the function's.
 
-    >>> import pennylane as qml
-    >>> from diastase import mitigate_with_zne, qjit
-    >>> @qml.qnode(qml.device("lightning.qubit", wires=1))
-    ... def circuit(x):
-    ...     qml.RX(x, wires=0)
-    ...     return qml.expval(qml.Z(0))
-    >>> mitigated = qjit(mitigate_with_zne(circuit, scale_factors=[1, 3, 5]))
-    >>> float(mitigated(0.0))
-    1.0
+    Raises:
+        MitigationOptionError: a `ValueError`, for factors, foldings and functions that do not do.
+        MitigatedResultError: a `TypeError`, if the function returns anything but real numbers.
+        MitigationOutsideError: a `RuntimeError`, if it is called outside of compiled functions.
+        NestedMitigationError: a `RuntimeError`, inside of another one.
+        NotFoldableError: a `NotImplementedError`, for an operation that cannot be undone.
+
+    Example:
+        >>> import pennylane as qml
+        >>> from diastase import mitigate_with_zne, qjit
+        >>> @qml.qnode(qml.device("lightning.qubit", wires=1))
+        ... def circuit(x):
+        ...     qml.RX(x, wires=0)
+        ...     return qml.expval(qml.Z(0))
+        >>> mitigated = qjit(mitigate_with_zne(circuit, scale_factors=[1, 3, 5]))
+        >>> float(mitigated(0.0))
+        1.0
+
     """
     foldings = _foldings(scale_factors, folding)
     factors = [each.scale for each in foldings]

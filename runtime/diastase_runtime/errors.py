@@ -57,7 +57,16 @@ def _make_dataclasses(kind: type) -> None:
 
 @dataclass(eq=False, kw_only=True)
 class DiastaseError(Exception, metaclass=_DataclassWhenRaised):
-    """Anything that diastase refuses or reports; catch it to catch all of ours."""
+    """Anything that diastase refuses or reports; catch it to catch all of ours.
+
+    Example:
+        >>> from diastase import qjit
+        >>> qjit(3)  # a NotCallableError, which is one
+        Traceback (most recent call last):
+        ...
+        diastase.jit.options.errors.NotCallableError: Nothing to compile: ...
+
+    """
 
     title: ClassVar[str] = "Error"
     message: ClassVar[str] = ""
@@ -100,6 +109,14 @@ class CompileError(DiastaseError):
 
     The base of what Catalyst raises as its `CompileError`, so that code that catches that one goes
     on working; what is raised is one of the classes that derive from it.
+
+    Example:
+        >>> from diastase import qjit
+        >>> qjit(lambda x: x, link=False)  # an UnsupportedOptionError, which is one
+        Traceback (most recent call last):
+        ...
+        diastase.jit.options.errors.UnsupportedOptionError: Unsupported option: ...
+
     """
 
 
@@ -107,6 +124,14 @@ class DifferentiableCompileError(CompileError):
     """A program that has no derivative, or that cannot be differentiated in the way asked for.
 
     The base of what Catalyst raises as its `DifferentiableCompileError`.
+
+    Example:
+        >>> from diastase import grad, qjit
+        >>> qjit(grad(lambda n: 2.0 * n))(1)  # a DerivativeTypeError, which is one
+        Traceback (most recent call last):
+        ...
+        diastase.api.differentiable.DerivativeTypeError: No derivative: ...
+
     """
 
 
@@ -115,6 +140,15 @@ class PlxprCaptureCFCompatibilityError(DiastaseError):
 
     Nothing raises this error here: `for_loop`, `while_loop` and `cond` work with every setting of
     `capture`. It exists so that code that catches Catalyst's goes on working.
+
+    Example:
+        >>> from diastase import PlxprCaptureCFCompatibilityError, for_loop, qjit
+        >>> try:
+        ...     print(qjit(lambda: for_loop(0, 3, 1)(lambda i, x: x + i)(0), capture=True)())
+        ... except PlxprCaptureCFCompatibilityError:
+        ...     print("with qml.for_loop instead")
+        3
+
     """
 
 

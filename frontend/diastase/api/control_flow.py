@@ -8,6 +8,7 @@ traced as ever; one that does is run in Python, if what it depends on is known, 
 traced.
 """
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,7 +17,11 @@ from jax.core import Tracer
 
 from diastase.capture.context import is_tracing
 from diastase.capture.control_flow.branches import Branch, case_index, chain_index, trace_switch
-from diastase.capture.control_flow.errors import NotCalledError, ResizingOptionsError
+from diastase.capture.control_flow.errors import (
+    NotCalledError,
+    ResizingOptionsError,
+    SwitchCaseError,
+)
 from diastase.capture.control_flow.loops import (
     normalise_state,
     single_or_tuple,
@@ -57,7 +62,14 @@ class ControlFlow:
 
     @property
     def operation(self) -> AppliedFunction:
-        """What the last call has applied, as PennyLane's and Catalyst's users look at it."""
+        """What the last call has applied, as an operator for a list of PennyLane's decompositions.
+
+        Its `wires` are empty: which gates are applied is known only when the program runs.
+
+        Raises:
+            NotCalledError: an `AttributeError`, before the first call.
+
+        """
         if self._arguments is None:
             raise NotCalledError(construct=self._construct, span=user_span())
         args, keywords = self._arguments
@@ -101,30 +113,41 @@ def for_loop(
     """Loop over `range(lower_bound, upper_bound, step)`, carrying values from one to the next.
 
     The decorated body takes the index and the carried values, and returns the new values: the
-    value itself if there is one, a tuple if there are several, nothing if there are none. Calling
-    the result with the initial values runs the loop and returns the final ones. Bounds and step
-    may be traced; a negative step counts down.
+    value itself if there is one, a tuple if there are several, nothing if there are none. Outside
+    of compiled functions it is Python's loop.
 
-    Arrays may change their sizes from one iteration to the next. By default only sizes known at
-    run time may (others are compiled in), and arrays that come in with the same size keep a
-    common size. With `allow_array_resizing=True`, or `experimental_preserve_dimensions=False`,
-    which is the same, any size may change, each for itself.
+    Args:
+        lower_bound: the first index, an integer of shape `()`, which may be traced.
+        upper_bound: an integer of shape `()`, traced or not; it is no index itself.
+        step: an integer other than 0; a negative one counts down.
+        allow_array_resizing: with True any size of a carried array may change from one iteration
+            to the next, each for itself. By default only sizes known at run time may (others are
+            compiled in), and arrays that come in with the same size keep a common size.
+        experimental_preserve_dimensions: the opposite, under the name that Catalyst gave it.
 
-    >>> from diastase import for_loop, qjit
-    >>> @qjit
-    ... def power(x: float, n: int):
-    ...     @for_loop(0, n, 1)
-    ...     def loop(i, product):
-    ...         return product * x
-    ...     return loop(1.0)
-    >>> float(power(2.0, 10))
-    1024.0
+    Returns:
+        A decorator. What it makes is called with the initial values, arrays or pytrees of them, and
+        returns the final ones, in their structure; where the body changes a dtype, the carry has
+        the dtype to which both are promoted.
 
-    Bounds and step are integers of shape `()`. Carried values are arrays or pytrees of them; where
-    a dtype changes in the body, the carry has the dtype to which both are promoted.
-    `LoopBoundError` and `CarryStructureError`, which are `TypeError`s, if that is not so;
-    `ZeroStepError`, a `ValueError`, when the program runs, for a step of zero. Outside of compiled
-    functions it is Python's loop.
+    Raises:
+        LoopBoundError: a `TypeError`, for bounds and steps that are no integers of shape `()`.
+        CarryStructureError: a `TypeError`, if the body returns another structure than it takes.
+        CarryTypeError: a `TypeError`, if it returns another rank; `CarrySizeError` for a size.
+        ResizingOptionsError: a `ValueError`, if the two options contradict each other.
+        ZeroStepError: a `ValueError`, when the program runs, for a step of zero.
+
+    Example:
+        >>> from diastase import for_loop, qjit
+        >>> @qjit
+        ... def power(x: float, n: int):
+        ...     @for_loop(0, n, 1)
+        ...     def loop(i, product):
+        ...         return product * x
+        ...     return loop(1.0)
+        >>> float(power(2.0, 10))
+        1024.0
+
     """
     resizes = _resizes(allow_array_resizing, experimental_preserve_dimensions)
     bounds = (lower_bound, upper_bound, step)
@@ -162,20 +185,37 @@ def while_loop(
     *,
     experimental_preserve_dimensions: bool | None = None,
 ) -> Callable[[Function], Function]:
-    """Loop while `cond_fn(*values)` holds, carrying values, and changing sizes, as `for_loop` does.
+    """Loop while a condition holds, carrying values from one iteration to the next.
 
-    >>> from diastase import qjit, while_loop
-    >>> @qjit
-    ... def halvings(x: float):
-    ...     @while_loop(lambda x, count: x > 1.0)
-    ...     def loop(x, count):
-    ...         return x / 2, count + 1
-    ...     return loop(x, 0)[1]
-    >>> int(halvings(10.0))
-    4
+    The decorated body takes the carried values, and returns the new ones, as that of `for_loop`.
+    Outside of compiled functions it is Python's loop.
 
-    The condition is one boolean of shape `()`; `LoopConditionError`, a `TypeError`, if it is not.
-    Carried values, and calls outside of compiled functions, are as in `for_loop`.
+    Args:
+        cond_fn: takes the carried values and returns one boolean of shape `()`.
+        allow_array_resizing: whether sizes of carried arrays may change, as for `for_loop`.
+        experimental_preserve_dimensions: the opposite, under the name that Catalyst gave it.
+
+    Returns:
+        A decorator. What it makes is called with the initial values and returns the first ones for
+        which `cond_fn` does not hold, of the structure, shapes and dtypes that `for_loop` gives.
+
+    Raises:
+        LoopConditionError: a `TypeError`, if the condition is not one boolean.
+        CarryStructureError: a `TypeError`, if the body returns another structure than it takes.
+        CarryTypeError: a `TypeError`, if it returns another rank; `CarrySizeError` for a size.
+        ResizingOptionsError: a `ValueError`, if the two options contradict each other.
+
+    Example:
+        >>> from diastase import qjit, while_loop
+        >>> @qjit
+        ... def halvings(x: float):
+        ...     @while_loop(lambda x, count: x > 1.0)
+        ...     def loop(x, count):
+        ...         return x / 2, count + 1
+        ...     return loop(x, 0)[1]
+        >>> int(halvings(10.0))
+        4
+
     """
     resizes = _resizes(allow_array_resizing, experimental_preserve_dimensions)
 
@@ -204,38 +244,70 @@ def _python_while(cond_fn: Function, body: Function, state: tuple[Any, ...]) -> 
 
 
 def cond(pred: Any) -> Callable[[Function], "Conditional"]:
-    """Run the decorated function if `pred` holds; see `else_if` and `otherwise` of the result.
+    """Run the decorated function if a predicate holds; `else_if` and `otherwise` add branches.
 
-    All branches are traced and return the same structure; dtypes are promoted to a common one,
-    sizes may differ. Without `otherwise` the branches return nothing. Where `pred` is True or False
-    while the function is traced, the branch that is never run is not traced.
+    All branches are traced. Where `pred` is True or False while the function is traced, the branch
+    that is never run is not. Outside of compiled functions it is Python's `if`.
 
-    >>> from diastase import cond, qjit
-    >>> @qjit
-    ... def sign(x: float):
-    ...     @cond(x > 0)
-    ...     def branch():
-    ...         return 1
-    ...     @branch.else_if(x < 0)
-    ...     def negative():
-    ...         return -1
-    ...     @branch.otherwise
-    ...     def zero():
-    ...         return 0
-    ...     return branch()
-    >>> int(sign(-2.5))
-    -1
+    Args:
+        pred: a boolean or a number of shape `()`, which holds unless it is zero.
 
-    `pred` is a boolean or a number of shape `()`, which holds unless it is zero. `TypeError` if it
-    is not (`PredicateError`), if branches return other structures or ranks (`BranchStructureError`,
-    `BranchTypeError`), or something where there is no `otherwise` (`MissingBranchError`). Outside
-    of compiled functions it is Python's `if`.
+    Returns:
+        A decorator, which makes a `Conditional`. That is called with the arguments of the branches
+        and returns what the branch returns that runs: arrays of the dtypes to which those of all
+        branches are promoted. Structures and ranks are the same in all of them, sizes may differ.
+        Without `otherwise`, branches return nothing.
+
+    Raises:
+        PredicateError: a `TypeError`, if a predicate is no single number.
+        BranchStructureError: a `TypeError`, if branches return different structures.
+        BranchTypeError: a `TypeError`, if they return arrays of different ranks.
+        MissingBranchError: a `TypeError`, if they return something and there is no `otherwise`.
+
+    Example:
+        >>> from diastase import cond, qjit
+        >>> @qjit
+        ... def sign(x: float):
+        ...     @cond(x > 0)
+        ...     def branch():
+        ...         return 1
+        ...     @branch.else_if(x < 0)
+        ...     def negative():
+        ...         return -1
+        ...     @branch.otherwise
+        ...     def zero():
+        ...         return 0
+        ...     return branch()
+        >>> int(sign(-2.5))
+        -1
+
     """
     return lambda function: Conditional(pred, function)
 
 
 class Conditional(ControlFlow):
-    """A chain of branches under construction; calling it runs the first whose predicate holds."""
+    """A chain of branches under construction; calling it runs the first whose predicate holds.
+
+    What `cond(pred)` makes of a function; see there. `operation` is for users of Catalyst, who look
+    at what was applied.
+
+    Example:
+        >>> import pennylane as qml
+        >>> from diastase import cond, qjit
+        >>> @qjit
+        ... @qml.qnode(qml.device("lightning.qubit", wires=1))
+        ... def circuit(n: int):
+        ...     choice = cond(n > 1)(lambda: qml.RX(0.0, 0))
+        ...     choice.else_if(n > 0)(lambda: qml.X(0))
+        ...     choice.otherwise(lambda: qml.Z(0))
+        ...     choice()
+        ...     print(choice.operation)
+        ...     return qml.expval(qml.Z(0))
+        <what a cond applies>
+        >>> float(circuit(1))
+        -1.0
+
+    """
 
     def __init__(self, predicate: Any, function: Function):
         self._branches: list[tuple[Any, Function]] = [(predicate, function)]
@@ -243,7 +315,18 @@ class Conditional(ControlFlow):
         super().__init__("cond", self._run)
 
     def else_if(self, pred: Any) -> Callable[[Function], "Conditional"]:
-        """Add a branch for the case that no predicate before holds but this one does."""
+        """Add a branch for the case that no predicate before holds but this one does.
+
+        Args:
+            pred: as that of `cond`.
+
+        Returns:
+            A decorator of the branch, which gives the whole chain.
+
+        Raises:
+            PredicateError: a `TypeError`, when the chain is called, if `pred` is no single number.
+
+        """
 
         def add(function: Function) -> Conditional:
             self._branches.append((pred, function))
@@ -252,7 +335,15 @@ class Conditional(ControlFlow):
         return add
 
     def otherwise(self, function: Function) -> "Conditional":
-        """Add the branch for the case that no predicate holds."""
+        """Add the branch for the case that no predicate holds.
+
+        Args:
+            function: of the same arguments and results as the other branches.
+
+        Returns:
+            The whole chain.
+
+        """
         self._default = function
         return self
 
@@ -296,29 +387,48 @@ class Conditional(ControlFlow):
 def switch(index_var: Any) -> Callable[[Function], "Switch"]:
     """Choose by an integer: the decorated function is the default, `branch(case)` adds cases.
 
-    Cases are any integers; the default runs where `index_var` equals none of them.
+    Args:
+        index_var: an integer of shape `()`; where it equals no case, the default runs.
 
-    >>> from diastase import qjit, switch
-    >>> @qjit
-    ... def scale(index: int, x: float):
-    ...     @switch(index)
-    ...     def choose():
-    ...         return x
-    ...     @choose.branch(2)
-    ...     def double():
-    ...         return 2 * x
-    ...     return choose()
-    >>> float(scale(2, 1.5)), float(scale(7, 1.5))
-    (3.0, 1.5)
+    Returns:
+        A decorator, which makes a `Switch`. That is called with the arguments of the branches and
+        returns what the one returns that runs; their results are as those of `cond`.
 
-    `TypeError` if the index is no integer of shape `()` (`PredicateError`), or if branches return
-    other structures or ranks (`BranchStructureError`, `BranchTypeError`).
+    Raises:
+        PredicateError: a `TypeError`, if the index is no integer of shape `()`.
+        BranchStructureError: a `TypeError`, if branches return different structures.
+        BranchTypeError: a `TypeError`, if they return arrays of different ranks.
+
+    Example:
+        >>> from diastase import qjit, switch
+        >>> @qjit
+        ... def scale(index: int, x: float):
+        ...     @switch(index)
+        ...     def choose():
+        ...         return x
+        ...     @choose.branch(2)
+        ...     def double():
+        ...         return 2 * x
+        ...     return choose()
+        >>> float(scale(2, 1.5)), float(scale(7, 1.5))
+        (3.0, 1.5)
+
     """
     return lambda function: Switch(index_var, function)
 
 
 class Switch(ControlFlow):
-    """A choice under construction; calling it runs the case that applies."""
+    """A choice under construction; calling it runs the case that applies.
+
+    What `switch(index_var)` makes of a function; see there.
+
+    Example:
+        >>> from diastase import switch
+        >>> choose = switch(-1)(lambda: "something else")
+        >>> choose.branch(-1)(lambda: "minus one")()
+        'minus one'
+
+    """
 
     def __init__(self, index: Any, default: Function):
         self._index = index
@@ -327,10 +437,22 @@ class Switch(ControlFlow):
         super().__init__("switch", self._run)
 
     def branch(self, case: int) -> Callable[[Function], "Switch"]:
-        """Add the function for one case."""
+        """Add the function for one case.
+
+        Args:
+            case: any integer that is known while the program is traced, negative ones, too.
+
+        Returns:
+            A decorator of the case, which gives the whole choice.
+
+        Raises:
+            SwitchCaseError: a `TypeError`, for a case that is no integer, or is traced.
+
+        """
+        number = _case(case)
 
         def add(function: Function) -> Switch:
-            self._cases[case] = function
+            self._cases[number] = function
             return self
 
         return add
@@ -355,6 +477,16 @@ class Switch(ControlFlow):
         ]
         branches.append(_branch("the default branch", self._default, args, keywords))
         return trace_switch(case_index(self._index, list(self._cases)), branches, "switch")
+
+
+def _case(given: Any) -> int:
+    if isinstance(given, Tracer):
+        raise SwitchCaseError(found="known only when the program runs", span=user_span())
+    try:
+        return operator.index(given)
+    except TypeError:
+        found = f"{given!r} of type {type(given).__name__}"
+        raise SwitchCaseError(found=found, span=user_span()) from None
 
 
 def _branch(

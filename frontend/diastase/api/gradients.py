@@ -41,29 +41,41 @@ def grad(
 ) -> Any:
     """The gradient of a function that returns one real number, as a function of the same arguments.
 
-    `argnums` is the position of the argument to differentiate by, the first by default, or a
-    sequence of them. The gradient is a pytree like that argument, each leaf of the argument's shape
-    and dtype; for a sequence, a tuple of gradients. By complex arguments it is what `jax.grad`
-    gives.
+    Args:
+        fn: a function of pytrees; without it, `grad(argnums=1)` is a decorator. Its number may
+            stand in a list or dictionary of its own; the gradient then stands there.
+        method: "auto" (the default) is exact: reverse mode, and each QNode by its own
+            `diff_method`. "fd" takes forward differences of the whole function, of which about half
+            of the digits are right.
+        h: the step of "fd", by default 1e-7, in single precision 3e-4.
+        argnums: the position of the argument to differentiate by, the first by default, or a
+            sequence of them. What is there is floating point, or complex: then the gradient is what
+            `jax.grad` gives.
+        has_aux: the function returns a pair, of which the second is returned beside the gradient.
+        holomorphic: as for `jax.grad`.
+        allow_int: as for `jax.grad`: gradients by integers have the dtype `float0`.
 
-    `method` is "auto", which is exact: reverse mode, and each QNode by its own `diff_method`; or
-    "fd": forward differences of the whole function with the step `h` (1e-7; 3e-4 in single
-    precision), of which about half of the digits are right. With `has_aux=True` the function
-    returns a pair, of which the second is returned beside the gradient. `holomorphic` and
-    `allow_int` are those of `jax.grad`. The number may stand in a list or dictionary of its own;
-    the gradient then stands there.
+    Returns:
+        A function. It gives a pytree like the argument, each leaf of the argument's shape and
+        dtype; for a sequence of `argnums`, a tuple of them; with `has_aux`, `(gradient, aux)`.
 
-    >>> import jax.numpy as jnp
-    >>> from diastase import grad, qjit
-    >>> @qjit
-    ... def slope(x: float):
-    ...     return grad(lambda y: jnp.sin(y) * y)(x)
-    >>> float(slope(0.0))
-    0.0
+    Raises:
+        ScalarResultError: a `TypeError`, if the result is no real number of shape `()`.
+        DerivativeTypeError: a `TypeError`, for integers and booleans, and pairs that are none.
+        DerivativeArgumentError: a `ValueError`, for an `argnums` that the call does not have.
+        DerivativeMethodError: a `ValueError`, for a `method` or an `h` that there is not.
+        DerivativeTargetError: a `TypeError`, for what is no function.
+        NoDerivativeError: a `DifferentiableCompileError`, if a QNode has none by its `diff_method`.
 
-    `TypeError` (`ScalarResultError`, `DerivativeTypeError`) if the result is no real number of
-    shape `()`, or an argument no floating-point number; `ValueError` for an `argnums`, `method` or
-    `h` that there is not; `NoDerivativeError` if a QNode has none by its `diff_method`.
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from diastase import grad, qjit
+        >>> @qjit
+        ... def slope(x: float):
+        ...     return grad(lambda y: jnp.sin(y) * y)(x)
+        >>> float(slope(0.0))
+        0.0
+
     """
     options = _Options(method, h, argnums, holomorphic, allow_int)
     if fn is None:
@@ -89,9 +101,30 @@ def value_and_grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Any:
-    """The pair of a function's value and its gradient, from one run; otherwise as `grad`.
+    """The value of a function with its gradient, from one run, as a function of the same arguments.
 
-    With `has_aux=True` the pair is `((value, aux), gradient)`.
+    Args:
+        fn: a function of pytrees that returns one real number, as for `grad`.
+        method: "auto" or "fd", as for `grad`.
+        h: the step of "fd".
+        argnums: by which arguments, as for `grad`.
+        has_aux: the function returns a pair; then so is the value: `((value, aux), gradient)`.
+        holomorphic: as for `jax.value_and_grad`.
+        allow_int: as for `jax.value_and_grad`.
+
+    Returns:
+        A function, which gives the pair `(value, gradient)`; the gradient is that of `grad`.
+
+    Raises:
+        ScalarResultError: a `TypeError`, if the result is no real number of shape `()`.
+        DerivativeTypeError: a `TypeError`; this and all others for the same reasons as `grad`.
+
+    Example:
+        >>> from diastase import qjit, value_and_grad
+        >>> value, gradient = qjit(value_and_grad(lambda x: x**2))(3.0)
+        >>> float(value), float(gradient)
+        (9.0, 6.0)
+
     """
     options = _Options(method, h, argnums, holomorphic, allow_int)
     if fn is None:
@@ -110,17 +143,37 @@ def jacobian(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Any:
-    """All derivatives of all results, as a function of the same arguments; otherwise as `grad`.
+    """All derivatives of all results, as a function of the same arguments.
 
-    The derivative of a result of shape `s` by an argument of shape `t` has the shape `(*s, *t)`;
-    pytrees of results hold pytrees of arguments, or, where `argnums` is a sequence, tuples of them.
-    Complex results of real arguments have complex derivatives; of complex arguments, say
-    `holomorphic=True`. With `has_aux=True` the function returns a pair, and so does this.
+    Args:
+        fn: a function of pytrees that returns a pytree of arrays; without it, a decorator is made.
+        method: "auto" or "fd", as for `grad`.
+        h: the step of "fd".
+        argnums: by which arguments, as for `grad`.
+        has_aux: the function returns a pair, and so does this: derivatives of the first, and the
+            second.
+        holomorphic: must be True for complex results of complex arguments; complex results of
+            real arguments have complex derivatives without it.
+        allow_int: as for `jax.jacrev`.
 
-    >>> import jax.numpy as jnp
-    >>> from diastase import jacobian, qjit
-    >>> qjit(jacobian(lambda x: x**2))(jnp.array([1.0, 3.0])).tolist()
-    [[2.0, 0.0], [0.0, 6.0]]
+    Returns:
+        A function. The derivative of a result of shape `s` by an argument of shape `t` has the
+        shape `(*s, *t)`; pytrees of results hold pytrees of arguments, or, where `argnums` is a
+        sequence, tuples of them.
+
+    Raises:
+        DerivativeTypeError: a `TypeError`, for integers, and complex values without `holomorphic`.
+        DerivativeArgumentError: a `ValueError`, for an `argnums` that the call does not have.
+        DerivativeMethodError: a `ValueError`, for a `method` or an `h` that there is not.
+        DerivativeTargetError: a `TypeError`, for what is no function.
+        NoDerivativeError: a `DifferentiableCompileError`, if a QNode has none by its `diff_method`.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from diastase import jacobian, qjit
+        >>> qjit(jacobian(lambda x: x**2))(jnp.array([1.0, 3.0])).tolist()
+        [[2.0, 0.0], [0.0, 6.0]]
+
     """
     options = _Options(method, h, argnums, holomorphic, allow_int)
     if fn is None:

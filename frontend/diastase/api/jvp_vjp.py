@@ -28,18 +28,31 @@ def jvp(
 ) -> tuple[Any, Any]:
     """The value of a function and its derivative along the tangents of some of its parameters.
 
-    `params` are all arguments of `f`, `tangents` one for each of those in `argnums` (the first by
-    default), each of the parameter's structure, shapes and dtypes. Both results have the structure,
-    shapes and dtypes of what `f` returns. `method` and `h` are those of `grad`.
+    Args:
+        f: a function of pytrees, which returns a pytree of arrays.
+        params: a list or tuple of all its arguments.
+        tangents: a list or tuple with one for each parameter in `argnums`, of its structure, shapes
+            and dtypes; `float0` for integers.
+        method: "auto", which is exact (forward mode), or "fd", as for `grad`.
+        h: the step of "fd".
+        argnums: which parameters are differentiated, a position or several; the first by default.
 
-    >>> import jax.numpy as jnp
-    >>> from diastase import jvp, qjit
-    >>> value, slope = qjit(lambda x, dx: jvp(jnp.sin, [x], [dx]))(0.0, 2.0)
-    >>> float(value), float(slope)
-    (0.0, 2.0)
+    Returns:
+        The value and the derivative, both of the structure, shapes and dtypes of what `f` returns.
 
-    `ValueError` (`DerivativeArgumentError`) for shapes that differ, `TypeError`
-    (`DerivativeTypeError`) for dtypes without tangents, or another number of them.
+    Raises:
+        DerivativeArgumentError: a `ValueError`, if shapes of a parameter and its tangent differ.
+        DerivativeTypeError: a `TypeError`, for another dtype, or another number of tangents.
+        DerivativeMethodError: a `ValueError`, for a `method` or an `h` that there is not.
+        DerivativeTargetError: a `TypeError`, if `f` is no function.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from diastase import jvp, qjit
+        >>> value, slope = qjit(lambda x, dx: jvp(jnp.sin, [x], [dx]))(0.0, 2.0)
+        >>> float(value), float(slope)
+        (0.0, 2.0)
+
     """
     asked = derivation("jvp", f, method, h, argnums, allow_int=True)
     positions = asked.check_arguments(_listed(asked, "params", params))
@@ -80,19 +93,32 @@ def vjp(
 ) -> tuple[Any, Any]:
     """The value of a function, and the cotangents of some of its parameters.
 
-    `params` are all arguments of `f`, `cotangents` one for each array that it returns, of that
-    array's shape and dtype, in order (the array itself if there is one). The second result is a
-    pytree like the parameter in `argnums` (the first by default), each leaf of its shape and dtype;
-    for a sequence of `argnums`, a tuple of them. `method` and `h` are those of `grad`.
+    Args:
+        f: a function of pytrees, which returns a pytree of arrays.
+        params: a list or tuple of all its arguments.
+        cotangents: one for each array that `f` returns, in order, of that array's shape and dtype;
+            the array itself if there is one.
+        method: "auto", which is exact (reverse mode), or "fd", as for `grad`.
+        h: the step of "fd".
+        argnums: which parameters are differentiated, a position or several; the first by default.
 
-    >>> import jax.numpy as jnp
-    >>> from diastase import qjit, vjp
-    >>> value, cotangent = qjit(lambda x: vjp(lambda y: (y**2, y), [x], [1.0, 0.5]))(3.0)
-    >>> float(cotangent)
-    6.5
+    Returns:
+        The value, and a pytree like the parameter, each leaf of its shape and dtype; for a sequence
+        of `argnums`, a tuple of them.
 
-    `ValueError` (`DerivativeArgumentError`) for shapes that differ, `TypeError`
-    (`DerivativeTypeError`) for dtypes without cotangents, or another number of them.
+    Raises:
+        DerivativeArgumentError: a `ValueError`, if shapes of a result and its cotangent differ.
+        DerivativeTypeError: a `TypeError`, for another dtype, or another number of cotangents.
+        DerivativeMethodError: a `ValueError`, for a `method` or an `h` that there is not.
+        DerivativeTargetError: a `TypeError`, if `f` is no function.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from diastase import qjit, vjp
+        >>> value, cotangent = qjit(lambda x: vjp(lambda y: (y**2, y), [x], [1.0, 0.5]))(3.0)
+        >>> float(cotangent)
+        6.5
+
     """
     asked = derivation("vjp", f, method, h, argnums, allow_int=True)
     positions = asked.check_arguments(_listed(asked, "params", params))

@@ -40,26 +40,40 @@ register_compiler()
 
 @runs_in_64_bits
 def measure(wires: Any, reset: bool = False, postselect: int | None = None) -> Any:
-    """Measure one wire in the middle of a circuit; the outcome is a traced boolean.
+    """Measure one wire in the middle of a circuit, in the computational basis; the state collapses.
 
-    The state collapses. What a QNode without shots then returns is what it is *for the outcome
-    found in this run*; with `mcm_method="deferred"` or `"tree-traversal"` it is the average over
-    all outcomes, and with shots each shot has outcomes of its own. `reset=True` puts the qubit back
-    to |0> afterwards; `postselect=0` or `1` keeps only runs with that outcome (in a single run, it
-    is forced).
-    In circuits that PennyLane runs (uncompiled, or on other devices) it is `qml.measure` itself.
+    What a QNode without shots then returns is what it is *for the outcome found in this run*; with
+    `mcm_method="deferred"` or `"tree-traversal"` it is the average over all outcomes, and with
+    shots each shot has outcomes of its own. In circuits that PennyLane runs (uncompiled, or on
+    other devices) it is `qml.measure` itself.
 
+    Args:
+        wires: one wire; an integer of shape `()` if it is traced.
+        reset: puts the qubit back to |0> afterwards.
+        postselect: 0 or 1 keeps only runs with that outcome; in a single run, it is forced.
+
+    Returns:
+        The outcome, a traced boolean of shape `()`.
+
+    Raises:
+        ParameterTypeError: a `TypeError`, for several wires, or another `postselect`.
+        OutsideQNodeError: a `RuntimeError`, in a program and outside of any QNode.
+        OutsideProgramError: a `RuntimeError`, called by plain Python.
+        ImpossiblePostselectionError: a `ValueError`, for an outcome of probability zero.
+
+    Example:
+        >>> import pennylane as qml
+        >>> from diastase import cond, measure, qjit
         >>> @qjit
-        ... @qml.qnode(device)
+        ... @qml.qnode(qml.device("lightning.qubit", wires=1))
         ... def circuit():
         ...     qml.Hadamard(0)
         ...     outcome = measure(0)
-        ...     cond(outcome, lambda: qml.X(1))()
-        ...     return outcome, qml.expval(qml.Z(1))
+        ...     cond(outcome)(lambda: qml.X(0))()
+        ...     return qml.probs(wires=0)
+        >>> circuit().round(6)
+        Array([1., 0.], dtype=float64)
 
-    `wires` is one wire, which may be traced; the outcome has the shape `()`. `TypeError`
-    (`ParameterTypeError`) for several wires or another `postselect`; `OutsideQNodeError` outside of
-    a QNode, `ImpossiblePostselectionError` when an outcome of probability zero is asked for.
     """
     span = user_span()
     scope = current_scope()
@@ -85,15 +99,38 @@ def measure(wires: Any, reset: bool = False, postselect: int | None = None) -> A
 
 @runs_in_64_bits
 def pauli_measure(pauli_word: str, wires: Any, postselect: int | None = None) -> Any:
-    """Measure a product of Pauli matrices, as `qml.pauli_measure`; the outcome is a traced boolean.
+    """Measure a product of Pauli matrices in the middle of a circuit, as `qml.pauli_measure`.
 
-    `pauli_word` is a string of `X`, `Y` and `Z`, a letter for each of `wires`, which may be traced.
-    The outcome, of shape `()`, is False where the product has the eigenvalue 1, and True where it
-    has -1. The state collapses onto that eigenspace; nothing more is learnt of the wires.
-    `postselect=0` or `1` keeps only runs with that outcome.
+    The state collapses onto an eigenspace of the product; nothing more is learnt of the wires.
 
-    `TypeError` (`ParameterTypeError`) for a word that does not fit the wires, or another
-    `postselect`; `OutsideQNodeError` outside of a QNode.
+    Args:
+        pauli_word: a string of `X`, `Y` and `Z`, a letter for each wire.
+        wires: one or several, traced or not.
+        postselect: 0 or 1 keeps only runs with that outcome.
+
+    Returns:
+        The outcome, a traced boolean of shape `()`: False where the product has the eigenvalue 1,
+        True where it has -1.
+
+    Raises:
+        ParameterTypeError: a `TypeError`, for a word that does not fit the wires, or another
+            `postselect`.
+        OutsideQNodeError: a `RuntimeError`, in a program and outside of any QNode.
+        OutsideProgramError: a `RuntimeError`, called by plain Python.
+        ImpossiblePostselectionError: a `ValueError`, for an outcome of probability zero.
+
+    Example:
+        >>> import pennylane as qml
+        >>> from diastase import pauli_measure, qjit
+        >>> @qjit
+        ... @qml.qnode(qml.device("lightning.qubit", wires=2))
+        ... def bell():
+        ...     qml.Hadamard(0)
+        ...     qml.CNOT([0, 1])
+        ...     return pauli_measure("ZZ", [0, 1]), pauli_measure("YY", [0, 1])
+        >>> [int(outcome) for outcome in bell()]
+        [0, 1]
+
     """
     span = user_span()
     scope = current_scope()

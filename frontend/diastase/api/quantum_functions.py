@@ -155,27 +155,39 @@ def _on_device(function: Callable[[], Any], scope: CircuitScope) -> Any:
 def adjoint(f: Any, lazy: bool = True) -> Any:
     """The adjoint of an operator, an operator class or a quantum function.
 
-    Of an operator it is PennyLane's `Adjoint` (with `lazy=False` the operator that `op.adjoint()`
-    gives, if there is one). Of a class or a function it is a function of the same arguments: it
-    applies the adjoints of the operators, in reverse order. Loops of any kind run backwards,
-    branches keep their predicates, `adjoint` and `ctrl` may be nested. A function that measures has
-    no adjoint. What a function returns, but for operators, is computed and returned as ever; of one
-    that returns nothing, an operator with the `wires` and `decomposition()` of what was applied.
+    The adjoint of a function applies those of its operators, in reverse order: loops of any kind
+    run backwards, branches keep their predicates, `adjoint` and `ctrl` may be nested. Classical
+    code inside of a loop runs again while the loop is undone; what is there for its effects only (a
+    print) does not. A function that measures has no adjoint.
 
+    Args:
+        f: an operator, a class of them, or a function that applies some.
+        lazy: of an operator: False gives the operator that `op.adjoint()` is, if there is one.
+
+    Returns:
+        Of an operator, PennyLane's `Adjoint`. Of a class or a function, a function of the same
+        arguments, which returns what `f` returns, but for operators; where that is nothing, an
+        operator with the `wires` and `decomposition()` of what was applied.
+
+    Raises:
+        NotAQuantumFunctionError: a `TypeError`, for what is neither an operator nor a function.
+        MeasurementInsideError: a `ValueError`, for a function that measures.
+        NotInvertibleError: a `NotImplementedError`, for an operation without an adjoint.
+
+    Example:
+        >>> import pennylane as qml
+        >>> from diastase import adjoint, for_loop, qjit
         >>> @qjit
-        ... @qml.qnode(device)
+        ... @qml.qnode(qml.device("lightning.qubit", wires=2))
         ... def circuit(x: float, n: int):
         ...     def layers():
         ...         for_loop(0, n, 1)(lambda i: qml.RX(x * i, i % 2))()
         ...     layers()
         ...     adjoint(layers)()            # back to |00>
         ...     return qml.probs()
+        >>> circuit(0.3, 5).round(6)
+        Array([1., 0., 0., 0.], dtype=float64)
 
-    Classical code inside of a loop runs again while the loop is undone; what is there for its
-    effects only (a print) does not.
-
-    `TypeError` and `ValueError` (`NotAQuantumFunctionError`) for what is neither an operator nor a
-    function, `MeasurementInsideError` for a function that measures.
     """
     if is_operator(f):
         return native_adjoint(f, lazy)
@@ -206,15 +218,37 @@ def ctrl(
 ) -> Any:
     """An operator, an operator class or a quantum function under controls.
 
-    What `f` applies is applied where every control wire has its control value (1 unless
-    `control_values` says otherwise). Wires may be traced; so may values, unless `f` is an operator.
-    Loops, branches, `adjoint` and `ctrl` may be inside of a function; a measurement may not.
-    `work_wires` are never needed; they are part of an operator's decomposition in PennyLane.
+    What `f` applies is applied where every control wire has its control value. Loops, branches,
+    `adjoint` and `ctrl` may be inside of a function; a measurement may not.
 
-        >>> ctrl(qml.RX, control=[0, 1], control_values=[1, 0])(x, wires=2)
+    Args:
+        f: an operator, a class of them, or a function that applies some.
+        control: one wire or several, traced or not.
+        control_values: a boolean, or 0 or 1, for each control wire; all 1 by default. They may be
+            traced, unless `f` is an operator.
+        work_wires: never needed here: they are part of an operator's decomposition in PennyLane.
+        work_wire_type: the state that work wires are in, as for `qml.ctrl`.
 
-    `control` is one wire or several, `control_values` a boolean or 0 or 1 for each: of another
-    number or kind they are a `ControlValuesError` (`ValueError`, `TypeError`).
+    Returns:
+        Of an operator, PennyLane's controlled one. Of a class or a function, a function of the same
+        arguments, which returns what `f` returns, or else an operator for what was applied.
+
+    Raises:
+        ControlValuesError: a `ValueError`, for another number of values, or other ones.
+        NotAQuantumFunctionError: a `TypeError`, for what is neither an operator nor a function.
+        MeasurementInsideError: a `ValueError`, for a function that measures.
+
+    Example:
+        >>> import pennylane as qml
+        >>> from diastase import ctrl, qjit
+        >>> @qjit
+        ... @qml.qnode(qml.device("lightning.qubit", wires=2))
+        ... def circuit(x: float):
+        ...     ctrl(qml.RX, control=0, control_values=[0])(x, wires=1)
+        ...     return qml.expval(qml.Z(1))
+        >>> float(circuit(0.0))
+        1.0
+
     """
     controls = read_controls(control, control_values)
     if is_operator(f) or (is_operator_class(f) and controls.is_known):

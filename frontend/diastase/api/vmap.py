@@ -17,21 +17,33 @@ def vmap(
     axis_size: int | None = None,
     axis_name: Hashable | None = None,
 ) -> Any:
-    """A function of arguments with one more axis, over which it is mapped.
+    """A function of arguments with one more axis, over which it is mapped, as `jax.vmap`.
 
-    `in_axes` says which axis of each argument that is: a number for all, or a tuple, one entry for
-    each, of numbers, None (not mapped) or pytrees of these; `out_axes` where it is in results. The
-    size of the axis may be known only at run time. Keyword arguments are mapped over their first
-    axis.
+    Args:
+        fn: a function of pytrees of arrays; without it, `vmap(in_axes=1)` is a decorator.
+        in_axes: which axis of each argument is mapped: a number for all, or a tuple, one entry for
+            each, of numbers, None (not mapped) or pytrees of these. Keyword arguments are mapped
+            over their first axis.
+        out_axes: where the axis is in the results.
+        axis_size: its size, needed where no argument is mapped. The size of a mapped axis may be
+            known at run time only.
+        axis_name: a name for collective operations of JAX.
 
-    >>> import jax.numpy as jnp
-    >>> from diastase import qjit, vmap
-    >>> scaled = qjit(vmap(lambda x, factor: x * factor, in_axes=(0, None)))
-    >>> scaled(jnp.array([1.0, 2.0]), 3.0).tolist()
-    [3.0, 6.0]
+    Returns:
+        A function, whose results have one more axis than those of `fn`, and the same dtypes.
 
-    Arrays of the results have the axis, too. `ValueError` where mapped axes differ in size,
-    `TypeError` (`DerivativeTargetError`) for what is no function.
+    Raises:
+        DerivativeTargetError: a `TypeError`, for what is no function.
+        TransformationUseError: a `ValueError`, in a program, where mapped axes differ in size.
+        MappedSizeError: a `ValueError`, for sizes that differ between the elements.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from diastase import qjit, vmap
+        >>> scaled = qjit(vmap(lambda x, factor: x * factor, in_axes=(0, None)))
+        >>> scaled(jnp.array([1.0, 2.0]), 3.0).tolist()
+        [3.0, 6.0]
+
     """
     if fn is None:
         return functools.partial(

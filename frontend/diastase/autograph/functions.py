@@ -27,19 +27,33 @@ _OF_QJIT = "original_function"
 def run_autograph(fn: Callable[..., Any], *modules: Any) -> Callable[..., Any]:
     """Convert a function, to be called where a program is traced; elsewhere it is as before.
 
-    `qjit(autograph=True)` does this for the function that it compiles. `modules`: modules whose
-    functions are converted, too, when they are called, though they belong to a library.
+    `qjit(autograph=True)` does this for the function that it compiles.
 
-    >>> from diastase import qjit, run_autograph
-    >>> @qjit
-    ... @run_autograph
-    ... def halvings(x):
-    ...     count = 0
-    ...     while x > 1:
-    ...         x, count = x / 2, count + 1
-    ...     return count
-    >>> int(halvings(10.0))
-    4
+    Args:
+        fn: a function, a QNode, or a compiled function.
+        *modules: modules, or their names, whose functions are converted, too, when they are called,
+            though they belong to a library.
+
+    Returns:
+        A function of the same arguments, or a QNode. Python's `if`, `for`, `while`, `and`, `or`,
+        `not` and item assignment are control flow of the program in it, where values are traced.
+
+    Raises:
+        NotAFunctionError: a `TypeError`, for what is no function, or no module.
+        AutoGraphError: when it is traced, for what cannot be converted.
+
+    Example:
+        >>> from diastase import qjit, run_autograph
+        >>> @qjit
+        ... @run_autograph
+        ... def halvings(x):
+        ...     count = 0
+        ...     while x > 1:
+        ...         x, count = x / 2, count + 1
+        ...     return count
+        >>> int(halvings(10.0))
+        4
+
     """
     fn = getattr(fn, _OF_QJIT, fn)
     _require_function("run_autograph", fn)
@@ -65,19 +79,32 @@ def with_autograph(fn: Any, modules: Sequence[str]) -> Any:
 class _DisableAutograph:
     """Leave control flow to Python: decorator, wrapper and context manager.
 
-    >>> from diastase import disable_autograph, qjit
-    >>> @disable_autograph
-    ... def power(x, n):
-    ...     for _ in range(n):          # unrolled while tracing: n must be known
-    ...         x = x * x
-    ...     return x
-    >>> @qjit(autograph=True)
-    ... def f(x):
-    ...     with disable_autograph:
-    ...         y = power(x, 2)
-    ...     return y
-    >>> float(f(2.0))
-    16.0
+    What a function calls, when it is decorated, is left to Python, too.
+
+    Args:
+        func: as a decorator or wrapper, a function.
+
+    Returns:
+        A function of the same arguments. As a context manager it gives nothing.
+
+    Raises:
+        NotAFunctionError: a `TypeError`, for what is no function.
+
+    Example:
+        >>> from diastase import disable_autograph, qjit
+        >>> @disable_autograph
+        ... def power(x, n):
+        ...     for _ in range(n):          # unrolled while tracing: n must be known
+        ...         x = x * x
+        ...     return x
+        >>> @qjit(autograph=True)
+        ... def f(x):
+        ...     with disable_autograph:
+        ...         y = power(x, 2)
+        ...     return y
+        >>> float(f(2.0))
+        16.0
+
     """
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
@@ -114,14 +141,25 @@ disable_autograph = _DisableAutograph()
 def autograph_source(fn: Callable[..., Any]) -> str:
     """The converted code of a function as text.
 
-    Functions are converted when they are traced: call the compiled function first.
+    Args:
+        fn: a compiled function, or one that such a function calls. Functions are converted when
+            they are traced: call the compiled function first.
 
-    >>> from diastase import autograph_source, qjit
-    >>> @qjit(autograph=True)
-    ... def sign(x: float):
-    ...     return 1 if x > 0 else -1
-    >>> "ag__.if_exp" in autograph_source(sign)
-    True
+    Returns:
+        Python code, which calls the operators of `ag__`.
+
+    Raises:
+        NotAutoGraphedError: a `ValueError`, for a function that has not been converted.
+        NotAFunctionError: a `TypeError`, for what is no function.
+
+    Example:
+        >>> from diastase import autograph_source, qjit
+        >>> @qjit(autograph=True)
+        ... def sign(x: float):
+        ...     return 1 if x > 0 else -1
+        >>> "ag__.if_exp" in autograph_source(sign)
+        True
+
     """
     _require_function("autograph_source", fn)
     function: Any = fn

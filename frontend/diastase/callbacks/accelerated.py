@@ -27,23 +27,35 @@ from diastase_mlir.jax_compat import abstract_value, jaxprs_in, trace_to_jaxpr
 def accelerate(func: Callable[..., Any] | None = None, *, dev: Any = None) -> Any:
     """Run a function by `jax.jit`, on a device of JAX's, from within compiled functions.
 
-    `dev`: one of `jax.devices()`, by default JAX's own choice. The function must be one that
-    `jax.jit` takes, of arrays in any pytree; the types of its results are found by tracing it. It
-    has derivatives, in both modes and of any order, which run on the device, too.
+    It has derivatives, in both modes and of any order, which run on the device, too. Outside of
+    compiled functions it is `jax.jit(func)` on the device.
 
-    >>> import jax, jax.numpy as jnp
-    >>> from diastase import accelerate, grad, qjit
-    >>> @accelerate(dev=jax.devices("cpu")[0])
-    ... def energy(x):
-    ...     return jnp.sum(x**2)
-    >>> @qjit
-    ... def slope(x):
-    ...     return grad(energy)(x)
-    >>> slope(jnp.array([1.0, 2.0]))
-    Array([2., 4.], dtype=float64)
+    Args:
+        func: a function that `jax.jit` takes, of arrays in any pytree; without it, a decorator.
+        dev: one of `jax.devices()`, by default JAX's own choice.
 
-    `ValueError` if the function cannot be traced. Outside of compiled functions it is
-    `jax.jit(func)` on the device.
+    Returns:
+        A function of the same arguments and results, whose types are found by tracing.
+
+    Raises:
+        DeviceError: a `TypeError`, for what is no device of JAX's.
+        CallbackFunctionError: a `TypeError`, for what is no function.
+        CallbackArgumentsError: a `TypeError`, in a call, for arguments that are no arrays.
+        NotJitableError: a `ValueError`, in a call, if the function cannot be traced by JAX: it has
+            a circuit, or an array of traced size.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from diastase import accelerate, grad, qjit
+        >>> @accelerate(dev=jax.devices("cpu")[0])
+        ... def energy(x):
+        ...     return jnp.sum(x**2)
+        >>> @qjit
+        ... def slope(x):
+        ...     return grad(energy)(x)
+        >>> slope(jnp.array([1.0, 2.0]))
+        Array([2., 4.], dtype=float64)
+
     """
     if dev is not None and not isinstance(dev, jax.Device):
         raise DeviceError(found=repr(dev), span=user_span())

@@ -34,23 +34,33 @@ from diastase_runtime.errors import DebugAssertionError, Span
 def callback(callback_fn: Callable[..., None]) -> Callable[..., None]:
     """Call a Python function that returns nothing at this point of the program, when it runs.
 
-    It gets the values of its arguments, of any pytrees, as `jax.Array`s. What it raises comes out
-    of the compiled function.
+    In a gradient it is called in the forward pass only. Outside of compiled functions it is simply
+    called.
 
-    >>> from diastase import debug, qjit
-    >>> @debug.callback
-    ... def show(y):
-    ...     print("y =", y)
-    >>> @qjit
-    ... def f(x: float):
-    ...     show(x + 1)
-    ...     return x
-    >>> _ = f(1.0)
-    y = 2.0
+    Args:
+        callback_fn: gets the values of its arguments, of any pytrees, as `jax.Array`s. What it
+            raises comes out of the compiled function.
 
-    In a gradient it is called in the forward pass only. `ValueError` if the function returns
-    something, `TypeError` if it does not take such arguments. Outside of compiled functions it is
-    simply called.
+    Returns:
+        A function of the same arguments, which may be traced.
+
+    Raises:
+        CallbackFunctionError: a `TypeError`, for what is no function.
+        CallbackArgumentsError: a `TypeError`, in a call, if it does not take such arguments.
+        CallbackReturnsError: a `ValueError`, when the program runs, if it returns something.
+
+    Example:
+        >>> from diastase import debug, qjit
+        >>> @debug.callback
+        ... def show(y):
+        ...     print("y =", y)
+        >>> @qjit
+        ... def f(x: float):
+        ...     show(x + 1)
+        ...     return x
+        >>> _ = f(1.0)
+        y = 2.0
+
     """
     function = checked_function(callback_fn, "debug.callback")
 
@@ -73,20 +83,28 @@ def callback(callback_fn: Callable[..., None]) -> Callable[..., None]:
 def print(fmt: Any, *args: Any, **kwargs: Any) -> None:
     """Print values at this point of the program, when it runs.
 
-    `fmt` is a format string for the arguments, as for `str.format`; anything else is printed as
-    Python's `print` would, with the arguments after it. An f-string would be formatted while the
-    program is traced, when there are no values yet.
+    In a gradient it prints in the forward pass only.
 
-    >>> from diastase import debug, qjit
-    >>> @qjit
-    ... def f(x: float):
-    ...     debug.print("x = {x:.2f}, twice as much is {}", 2 * x, x=x)
-    ...     return x
-    >>> _ = f(1.5)
-    x = 1.50, twice as much is 3.0
+    Args:
+        fmt: a format string for the arguments, as for `str.format`; anything else is printed as
+            Python's `print` would, with the arguments after it. An f-string would be formatted
+            while the program is traced, when there are no values yet.
+        *args: arrays, or pytrees of them, of any shapes.
+        **kwargs: the same, for names in the format.
 
-    In a gradient it prints in the forward pass only. Where arguments do not fit the format, the
-    compiled function raises `PrintFormatError`: a `ValueError`, and what else `str.format` raises.
+    Raises:
+        PrintFormatError: a `ValueError`, when the program runs, if arguments do not fit the format;
+            also what else `str.format` raises.
+
+    Example:
+        >>> from diastase import debug, qjit
+        >>> @qjit
+        ... def f(x: float):
+        ...     debug.print("x = {x:.2f}, twice as much is {}", 2 * x, x=x)
+        ...     return x
+        >>> _ = f(1.5)
+        x = 1.50, twice as much is 3.0
+
     """
     if not isinstance(fmt, str):
         return callback(builtins.print)(fmt, *args, **kwargs)
@@ -109,7 +127,22 @@ def print_memref(x: Any) -> None:
 
     The memory is a copy that is made for printing. Outside of compiled functions it is `print(x)`.
 
-    `TypeError` for anything but one array or number.
+    Args:
+        x: one array or number, of any shape and dtype.
+
+    Raises:
+        NotOneArrayError: a `TypeError`, in a program, for anything else.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from diastase import debug, qjit
+        >>> @qjit
+        ... def f(x):
+        ...     debug.print_memref(x)
+        >>> f(jnp.arange(3))
+        MemRef: base@ = 0x... rank = 1 offset = 0 sizes = [3] strides = [1] data =
+        [0,  1,  2]
+
     """
     if not becomes_an_equation(x):
         return builtins.print(x)
@@ -135,18 +168,28 @@ def _print_memref(x: Any) -> None:
 def debug_assert(condition: Any, error: Any) -> None:
     """Check, when the program runs, that a condition holds; of an array, that all of it does.
 
-    >>> from diastase import debug_assert, qjit
-    >>> @qjit
-    ... def f(x: int):
-    ...     debug_assert(x < 5, "x is too large")
-    ...     return x * 8
-    >>> f(4)
-    Array(32, dtype=int64, weak_type=True)
+    Nothing is checked in programs of `qjit(disable_assertions=True)`. Under `jax.jit` alone it is
+    checked, too, and JAX's `RuntimeError` quotes ours.
 
-    `RuntimeError` with the message, and the line, where it does not hold; nothing is checked in
-    programs of `qjit(disable_assertions=True)`. `TypeError` if the condition is no boolean, or the
-    message no string. Under `jax.jit` alone it is checked, too, and JAX's `RuntimeError` quotes
-    ours.
+    Args:
+        condition: a boolean, or an array of booleans of any shape.
+        error: a string, the message.
+
+    Raises:
+        DebugAssertionError: a `RuntimeError` and an `AssertionError`, with the message and the
+            line, when the program runs, if it does not hold.
+        ConditionError: a `TypeError`, if the condition is no boolean.
+        AssertionMessageError: a `TypeError`, if the message is no string.
+
+    Example:
+        >>> from diastase import debug_assert, qjit
+        >>> @qjit
+        ... def f(x: int):
+        ...     debug_assert(x < 5, "x is too large")
+        ...     return x * 8
+        >>> f(4)
+        Array(32, dtype=int64, weak_type=True)
+
     """
     if not isinstance(error, str):
         raise AssertionMessageError(found=repr(error), span=user_span())

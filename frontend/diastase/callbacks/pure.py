@@ -29,35 +29,61 @@ from diastase_runtime.errors import CallbackResultError
 def pure_callback(callback_fn: Callable[..., Any], result_type: Any = None) -> "PureCallback":
     """Compute values by a Python function without side effects, when the program runs.
 
-    `result_type`, or the annotation of what it returns: `float`, `int`, `bool`, `complex`,
-    a `jax.ShapeDtypeStruct`, an array like the result, or a tuple, list or dictionary of these.
-    The function gets `jax.Array`s; it may use NumPy, SciPy, files, whatever Python can do.
+    Outside of compiled functions it is simply called.
 
-    >>> import numpy as np
-    >>> from diastase import pure_callback, qjit
-    >>> @pure_callback
-    ... def sine(x) -> float:
-    ...     return np.sin(x)
-    >>> @qjit
-    ... def f(x: float):
-    ...     return sine(x) + 1
-    >>> f(0.0)
-    Array(1., dtype=float64)
+    Args:
+        callback_fn: gets `jax.Array`s; it may use NumPy, SciPy, files, whatever Python can do. What
+            it raises comes out of the compiled function.
+        result_type: of what it returns, by default its annotation: `float`, `int`, `bool`,
+            `complex`, a `jax.ShapeDtypeStruct`, an array like the result, or a tuple, list or
+            dictionary of these.
 
-    For reverse mode give it a derivative, as to `jax.custom_vjp`: `@sine.fwd` returns the value and
-    whatever `@sine.bwd` needs beside the cotangent; `bwd` returns a tuple, a cotangent for each
-    argument that is given by position, then each that is given by keyword and traced, in the order
-    of the parameters; or that of the only one. Both are traced; they may use callbacks, too.
+    Returns:
+        A `PureCallback`, called with traced values. For reverse mode it is given a derivative, as
+        to `jax.custom_vjp`: see its methods `fwd` and `bwd`.
 
-    `TypeError` if the types are unknown, or other than what is returned, and if the function does
-    not take the arguments. What the function raises
-    comes out of the compiled function. Outside of compiled functions it is simply called.
+    Raises:
+        CallbackFunctionError: a `TypeError`, for what is no function.
+        ResultTypesError: a `TypeError`, if the types of the results are unknown.
+        CallbackArgumentsError: a `TypeError`, in a call, if it does not take such arguments.
+        CallbackResultError: a `TypeError`, when the program runs, if it returns other types.
+
+    Example:
+        >>> import numpy as np
+        >>> from diastase import pure_callback, qjit
+        >>> @pure_callback
+        ... def sine(x) -> float:
+        ...     return np.sin(x)
+        >>> @qjit
+        ... def f(x: float):
+        ...     return sine(x) + 1
+        >>> f(0.0)
+        Array(1., dtype=float64)
+
     """
     return PureCallback(checked_function(callback_fn, "pure_callback"), result_type)
 
 
 class PureCallback:
-    """A Python function as part of programs; made by `pure_callback`."""
+    """A Python function as part of programs; made by `pure_callback`.
+
+    Example:
+        >>> import numpy as np
+        >>> from diastase import grad, pure_callback, qjit
+        >>> @pure_callback
+        ... def sine(x) -> float:
+        ...     return np.sin(x)
+        >>> cosine = pure_callback(np.cos, float)
+        >>> @sine.fwd
+        ... def forward(x):
+        ...     return sine(x), cosine(x)
+        >>> @sine.bwd
+        ... def backward(slope, cotangent):
+        ...     return (slope * cotangent,)
+        >>> float(qjit(grad(sine))(0.0))
+        1.0
+
+    """
 
     def __init__(self, function: Callable[..., Any], result_type: Any) -> None:
         functools.update_wrapper(self, function)
@@ -65,12 +91,38 @@ class PureCallback:
         self._types = _types(function, result_type)
 
     def fwd(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Say how the value is computed where it will be differentiated: value, residuals."""
+        """Say how the value is computed where it will be differentiated.
+
+        Args:
+            function: of the same arguments; it returns the value, and whatever `bwd` needs. It is
+                traced, and may use callbacks, too.
+
+        Returns:
+            The function itself.
+
+        Raises:
+            CallbackFunctionError: a `TypeError`, for what is no function.
+
+        """
         self._forward: Any = checked_function(function, "fwd")
         return function
 
     def bwd(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """Say how cotangents are pulled back: from residuals and a cotangent, to a tuple."""
+        """Say how cotangents are pulled back.
+
+        Args:
+            function: takes what `fwd` has given beside the value, and a cotangent, and returns a
+                tuple: a cotangent for each argument that is given by position, then each that is
+                given by keyword and traced, in the order of the parameters; or that of the only
+                one. It is traced, and may use callbacks, too.
+
+        Returns:
+            The function itself.
+
+        Raises:
+            CallbackFunctionError: a `TypeError`, for what is no function.
+
+        """
         self._backward: Any = checked_function(function, "bwd")
         return function
 

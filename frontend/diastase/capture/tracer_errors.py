@@ -12,8 +12,16 @@ class TracedConditionError(DiastaseError, jax.errors.TracerBoolConversionError):
 
     While a function is being traced, `x > 0` is not True or False but a value of the compiled
     program, so Python cannot branch on it. Branch in the program instead: `diastase.cond`,
-    `diastase.while_loop`, or `jnp.where(x > 0, a, b)` to choose between values. If the argument
-    is the same for whole runs, make it static (`static_argnums`).
+    `diastase.while_loop`, or `jnp.where(x > 0, a, b)` to choose between values. If the argument is
+    the same for whole runs, make it static (`static_argnums`).
+
+    Example:
+        >>> from diastase import qjit
+        >>> qjit(lambda x: 1 if x > 0 else 0)(2.0)
+        Traceback (most recent call last):
+        ...
+        diastase.capture.tracer_errors.TracedConditionError: Python cannot branch on a traced...
+
     """
 
     title: ClassVar[str] = "Python cannot branch on a traced value"
@@ -32,6 +40,14 @@ class TracedIndexError(DiastaseError, jax.errors.TracerIntegerConversionError):
     Loop with `diastase.for_loop(0, n, 1)`, index a JAX array instead of a Python list
     (`jnp.array([1, 2, 3])[n]`), or make the argument static (`static_argnums`). As the size of a
     JAX array, `jnp.ones(n)`, a traced integer is fine.
+
+    Example:
+        >>> from diastase import qjit
+        >>> qjit(lambda n: [1, 2, 3][n])(2)
+        Traceback (most recent call last):
+        ...
+        diastase.capture.tracer_errors.TracedIndexError: Python needs an integer that is traced...
+
     """
 
     title: ClassVar[str] = "Python needs an integer that is traced"
@@ -66,6 +82,15 @@ class TracedArrayError(DiastaseError, jax.errors.TracerArrayConversionError):
 
     NumPy computes at once and needs numbers. Use the function of the same name in `jax.numpy`;
     where there is none, call Python from the program with `jax.pure_callback`.
+
+    Example:
+        >>> import numpy as np
+        >>> from diastase import qjit
+        >>> qjit(np.sort)(np.ones(3))
+        Traceback (most recent call last):
+        ...
+        diastase.capture.tracer_errors.TracedArrayError: NumPy needs an array that is traced: ...
+
     """
 
     title: ClassVar[str] = "NumPy needs an array that is traced"
@@ -80,6 +105,15 @@ class TracedValueError(DiastaseError, jax.errors.ConcretizationTypeError):
 
     Compute with the traced value itself (`jnp.sqrt(x)` for `math.sqrt(x)`, `x.astype(float)` for
     `float(x)`), or make the argument static (`static_argnums`).
+
+    Example:
+        >>> import math
+        >>> from diastase import qjit
+        >>> qjit(math.sqrt)(2.0)
+        Traceback (most recent call last):
+        ...
+        diastase.capture.tracer_errors.TracedValueError: Python needs a number that is traced: ...
+
     """
 
     title: ClassVar[str] = "Python needs a number that is traced"
@@ -95,8 +129,18 @@ class TracedValueError(DiastaseError, jax.errors.ConcretizationTypeError):
 class LeakedTracerError(DiastaseError, jax.errors.UnexpectedTracerError):
     """A traced value outlived the function that it was traced in, or came in from another trace.
 
-    It was stored in a list, a global or an attribute, or belongs to a function that JAX is
-    tracing around this one. Return it from the function, or pass it as an argument.
+    It was stored in a list, a global or an attribute, or belongs to a function that JAX is tracing
+    around this one. Return it from the function, or pass it as an argument.
+
+    Example:
+        >>> from diastase import qjit
+        >>> kept = []
+        >>> qjit(kept.append)(1.0)
+        >>> qjit(lambda x: x + kept[0])(1.0)
+        Traceback (most recent call last):
+        ...
+        diastase.capture.tracer_errors.LeakedTracerError: A traced value was used outside of...
+
     """
 
     title: ClassVar[str] = "A traced value was used outside of its function"
@@ -112,6 +156,16 @@ class DeepNestingError(DiastaseError, RecursionError):
     Each branch within a branch takes some of Python's frames, here as in JAX, of which there are a
     thousand; a function that calls itself without an end takes all. Write a chain of conditions as
     one `switch`, repetition as a loop, or allow more frames by `sys.setrecursionlimit`.
+
+    Example:
+        >>> from diastase import qjit
+        >>> def endless(x):
+        ...     return endless(x + 1)
+        >>> qjit(endless)(1)
+        Traceback (most recent call last):
+        ...
+        diastase.capture.tracer_errors.DeepNestingError: Nested too deeply: ...
+
     """
 
     title: ClassVar[str] = "Nested too deeply"

@@ -69,16 +69,29 @@ class _Call:
 def get_cmain(fn: QJIT, *args: Any) -> str:
     """Return a C program that calls a compiled function with these arguments.
 
-    It loads the compiled function from where it lies, so it needs nothing but a C compiler:
+    It loads the compiled function from where it lies, so it needs nothing but a C compiler: `cc -o
+    f f.c -ldl -lm`. It prints each array of the result on a line, in nested lists; where there are
+    several, a line begins with the array's place in the pytree. Results of `qml.counts` are two
+    arrays. If the program fails it exits with 1, and the error is on the standard error.
 
-    >>> text = debug.get_cmain(f, 1.0)
-    >>> Path("f.c").write_text(text)
-    $ cc -o f f.c -ldl -lm && ./f
-    2.0
+    Args:
+        fn: a compiled function.
+        *args: its arguments, whose values are written into the program.
 
-    It prints each array of the result on a line, in nested lists; where there are several it begins
-    with its place in the pytree. If the program fails it exits with 1, and the error is on stderr.
-    Results of `qml.counts` are two arrays. `NeedsPythonError` if the program calls Python.
+    Returns:
+        The text of the program.
+
+    Raises:
+        NeedsPythonError: a `NotImplementedError`, if the function calls Python.
+        NotAQjitFunctionError: a `TypeError`, for what is not compiled.
+        UnsupportedArgumentError: a `TypeError`, for arguments that are no arrays.
+
+    Example:
+        >>> from diastase import debug, qjit
+        >>> text = debug.get_cmain(qjit(lambda x: 2 * x), 1.0)
+        >>> "int main(" in text
+        True
+
     """
     call = _read_call(fn, args, "get_cmain")
     _kept.append(call.loaded)
@@ -86,17 +99,31 @@ def get_cmain(fn: QJIT, *args: Any) -> str:
 
 
 def compile_executable(fn: QJIT, *args: Any) -> str:
-    """Compile the C program of `get_cmain` and return the path of the executable.
+    r"""Compile the C program of `get_cmain`.
 
     It lies in the folder `fn.workspace`, with copies of the libraries that it needs; the folder can
-    be moved to another place, or to a machine with the same processor.
+    be moved to another place, or to a machine with the same processor. The compiler is the one that
+    `DIASTASE_CC` names, or `cc`, `gcc` or `clang`.
 
-    >>> binary = debug.compile_executable(f, 1.0)
-    >>> subprocess.run([binary])
-    2.0
+    Args:
+        fn: a compiled function.
+        *args: its arguments, whose values are written into the program.
 
-    A C compiler is needed: the one that `DIASTASE_CC` names, or `cc`, `gcc` or `clang`
-    (`CompilerNotFoundError`). `NeedsPythonError` if the program calls Python.
+    Returns:
+        The path of the executable.
+
+    Raises:
+        CompilerNotFoundError: a `RuntimeError`, where there is no C compiler.
+        NeedsPythonError: a `NotImplementedError`, if the function calls Python.
+        NotAQjitFunctionError: a `TypeError`, for what is not compiled.
+
+    Example:
+        >>> import subprocess
+        >>> from diastase import debug, qjit
+        >>> binary = debug.compile_executable(qjit(lambda x: 2 * x), 1.0)
+        >>> subprocess.run([binary], capture_output=True, text=True).stdout
+        '2.0\n'
+
     """
     call = _read_call(fn, args, "compile_executable")
     name = file_name(call.compiled.fun_name)

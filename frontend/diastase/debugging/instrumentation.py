@@ -35,19 +35,33 @@ def instrumentation(
 ) -> Generator[None]:
     """Report wall time, processor time and program size of each step in a `with` block.
 
-    >>> with debug.instrumentation("session", detailed=False):
-    ...     f(1.0)
-    [DIAGNOSTICS] Running capture       walltime: 0.731 ms  cputime: 0.729 ms  programsize: 1 lines
-    [DIAGNOSTICS] Running generate_ir   walltime: 1.025 ms  cputime: 1.024 ms  programsize: 9 lines
-    [DIAGNOSTICS] Running compile       walltime: 9.310 ms  cputime: 6.184 ms  programsize: 24 lines
-    [DIAGNOSTICS] Running run           walltime: 0.004 ms  cputime: 0.004 ms
-
     Steps are `capture` (the size is that of the jaxpr), `generate_ir` (MLIR), `compile` (LLVM IR)
     and `run` (compiled code alone, callbacks included); of what is found in a cache there are
-    fewer. `detailed` adds the stages of the compilation. Lines go to the standard error, or, with
-    `filename`, to a YAML file, in milliseconds, to which each session is appended. Sessions measure
-    the whole process, so there is one at a time, and none in `diastase.profile()`
-    (`NestedProfileError`). `OSError` if the file cannot be written.
+    fewer. Sessions measure the whole process, so there is one at a time, and none in
+    `diastase.profile()`.
+
+    Args:
+        session_name: the title in the file.
+        filename: a YAML file, to which each session is appended, times in milliseconds. Without it,
+            lines go to the standard error.
+        detailed: adds the stages of the compilation.
+
+    Yields:
+        Nothing.
+
+    Raises:
+        NestedProfileError: a `RuntimeError`, while another session, or `diastase.profile`,
+            measures.
+        OSError: if the file cannot be written.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from diastase import debug, qjit
+        >>> with debug.instrumentation("session", filename="times.yml"):
+        ...     _ = qjit(lambda x: x + 1)(1.0)
+        >>> "walltime" in Path("times.yml").read_text()
+        True
+
     """
     file = _file(filename)
     with alone():

@@ -53,21 +53,31 @@ _NOT_HERE = {
 def get_compilation_stage(fn: QJIT, stage: str) -> str:
     """Return the IR that a stage has left of the program that was compiled last, as text.
 
-    `stage` is `"mlir"` (before any pass), the name of a stage of
-    `get_compilation_stages_groups(fn.compile_options)`, `"translate"` (LLVM IR), or `"optimise"`
-    (LLVM IR that machine code is made from); or one of Catalyst's names: `QuantumCompilationStage`,
-    `HLOLoweringStage`, `BufferizationStage`, `MLIRToLLVMDialectConversion`, `LLVMIRTranslation`,
-    `last`. The function need not have been compiled with `keep_intermediate`.
+    The function need not have been compiled with `keep_intermediate`.
 
-    >>> @qjit
-    ... def f(x):
-    ...     return x**2
-    >>> f(2.0)
-    Array(4., dtype=float64, weak_type=True)
-    >>> "arith.mulf" in get_compilation_stage(f, "scalars")
-    True
+    Args:
+        fn: a compiled function that has been called, or compiled by its type hints.
+        stage: "mlir" (before any pass), the name of a stage of
+            `get_compilation_stages_groups(fn.compile_options)`, "translate" (LLVM IR), or
+            "optimise" (LLVM IR that machine code is made from); or one of Catalyst's names:
+            `QuantumCompilationStage`, `HLOLoweringStage`, `BufferizationStage`,
+            `MLIRToLLVMDialectConversion`, `LLVMIRTranslation`, `last`.
 
-    Raises `UnknownStageError` (a `ValueError`); `NotCompiledError` before the first call.
+    Returns:
+        The text, MLIR or LLVM IR.
+
+    Raises:
+        UnknownStageError: a `ValueError`, for a stage that there is not.
+        NotCompiledError: an `AttributeError`, before the first call.
+        NotAQjitFunctionError: a `TypeError`, for what is not compiled.
+
+    Example:
+        >>> from diastase import debug, qjit
+        >>> f = qjit(lambda x: x**2)
+        >>> _ = f(2.0)
+        >>> "arith.mulf" in debug.get_compilation_stage(f, "scalars")
+        True
+
     """
     options = _options_of(fn, "get_compilation_stage")
     name = _stage(stage, options)
@@ -81,9 +91,21 @@ def get_compilation_stages_groups(
 ) -> list[tuple[str, list[str]]]:
     """Return the stages that a function with these options is compiled in, with their passes.
 
-    >>> stages = get_compilation_stages_groups(f.compile_options)
-    >>> [name for name, passes in stages][:3]
-    ['capture', 'quantum-to-runtime', 'stablehlo-to-linalg']
+    Args:
+        options: `f.compile_options`, or a `diastase.CompileOptions`.
+
+    Returns:
+        A list of pairs: the name of a stage, and a list of the names of its passes, in order.
+
+    Raises:
+        NotAQjitFunctionError: a `TypeError`, for anything else.
+
+    Example:
+        >>> from diastase import CompileOptions, debug
+        >>> stages = debug.get_compilation_stages_groups(CompileOptions())
+        >>> stages[0]
+        ('capture', ['precheck'])
+
     """
     given: Any = options
     options = given.for_compiler("") if isinstance(given, QjitOptions) else given
@@ -101,17 +123,31 @@ def replace_ir(fn: QJIT, stage: str, new_ir: str) -> None:
     """Let the program that was compiled last go on from this IR as what the stage has left.
 
     Calls that ran that program run the new one from now on; it is compiled at once, from the stage
-    on. `stage` as for `get_compilation_stage`, of whose text `new_ir` is an edited one.
+    on. `fn.clear_cache()` forgets it. Text that is not edited is no replacement, and warned of.
 
-    >>> text = get_compilation_stage(f, "mlir")
-    >>> replace_ir(f, "mlir", text.replace("arith.mulf", "arith.addf"))
-    >>> f(5.0)
-    Array(10., dtype=float64, weak_type=True)
+    Args:
+        fn: a compiled function that has been called. It can then be called with values only:
+            inlined in another function it raises `ReplacedIRError`.
+        stage: as for `get_compilation_stage`.
+        new_ir: an edited copy of the text that this gives for the stage.
 
-    `InvalidIRError` (a `ValueError`) shows the line of a text that is not valid;
-    `ChangedInterfaceError` (a `TypeError`) is raised if arguments or results have other types. The
-    function can then be called with values only (`ReplacedIRError`). `fn.clear_cache()` forgets it.
-    Text that is not edited is no replacement (`UnchangedIRWarning`).
+    Raises:
+        InvalidIRError: a `ValueError`, with the line of a text that is not valid.
+        ChangedInterfaceError: a `TypeError`, if arguments or results have other types.
+        UnknownStageError: a `ValueError`, for a stage that there is not.
+        NotCompiledError: an `AttributeError`, before the first call.
+        NotAQjitFunctionError: a `TypeError`, for what is not compiled.
+
+    Example:
+        >>> from diastase import debug, qjit
+        >>> f = qjit(lambda x: x * x)
+        >>> float(f(5.0))
+        25.0
+        >>> text = debug.get_compilation_stage(f, "mlir")
+        >>> debug.replace_ir(f, "mlir", text.replace("stablehlo.multiply", "stablehlo.add"))
+        >>> float(f(5.0))
+        10.0
+
     """
     options = _options_of(fn, "replace_ir")
     name, compiled = _stage(stage, options), _latest(fn)
@@ -170,25 +206,38 @@ def _stage(name: str, options: CompileOptions) -> str:
 def compile_from_mlir(ir: str, compile_options: QjitOptions | None = None) -> "CompiledModule":
     """Compile MLIR to a function of arrays.
 
-    `ir` has one function to call: public, or named `main`, of ranked tensors, whose sizes may be
-    dynamic (`tensor<?xf64>`). Its operations may be those of StableHLO, so what JAX prints can be
-    compiled, of MLIR's own dialects (`linalg`, `scf`, `tensor`, `arith`, `math`, …), and of the
-    quantum dialect, in functions that take the call context (`!llvm.ptr`) first, as `f.mlir` shows
-    it. Loops and branches are those of `scf`. `compile_options` are those of `qjit`. Arguments are
-    compared with the types of the function; that dynamic sizes fit each other inside, as those of
-    two arrays that are added, is up to the text.
+    Arguments are compared with the types of the function; that dynamic sizes fit each other inside,
+    as those of two arrays that are added, is up to the text.
 
-    >>> double = compile_from_mlir('''
-    ...     func.func @double(%x: tensor<?xf64>) -> tensor<?xf64> {
-    ...         %y = stablehlo.add %x, %x : tensor<?xf64>
-    ...         return %y : tensor<?xf64>
-    ...     }''')
-    >>> double(jnp.array([1.0, 2.5]))
-    Array([2., 5.], dtype=float64)
+    Args:
+        ir: a module with one function to call: public, or named `main`, of ranked tensors, whose
+            sizes may be dynamic (`tensor<?xf64>`). Its operations may be those of StableHLO, so
+            what JAX prints can be compiled, of MLIR's own dialects (`linalg`, `scf`, `tensor`,
+            `arith`, `math`, …), and of the quantum dialect, in functions that take the call context
+            (`!llvm.ptr`) first, as `f.mlir` shows it. Loops and branches are those of `scf`.
+        compile_options: a `diastase.CompileOptions`, by default that of `qjit` without options.
 
-    Raises `InvalidIRError` (a `ValueError`) with the line that is wrong, `EntryNotFoundError` (a
-    `ValueError`), `UnsupportedTypeError` (a `TypeError`), `NeedsPythonError` for text that was
-    printed of a function with callbacks, and what compiling raises.
+    Returns:
+        A `CompiledModule`.
+
+    Raises:
+        InvalidIRError: a `ValueError`, with the line that is wrong.
+        EntryNotFoundError: a `ValueError`, if there is no function to call.
+        UnsupportedTypeError: a `TypeError`, for a function of other types than tensors.
+        InvalidOptionError: a `ValueError`, for what is no `CompileOptions`.
+        NeedsPythonError: a `NotImplementedError`, for text of a function with callbacks.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from diastase.debug import compile_from_mlir
+        >>> double = compile_from_mlir('''
+        ...     func.func @double(%x: tensor<?xf64>) -> tensor<?xf64> {
+        ...         %y = stablehlo.add %x, %x : tensor<?xf64>
+        ...         return %y : tensor<?xf64>
+        ...     }''')
+        >>> double(jnp.array([1.0, 2.5]))
+        Array([2., 5.], dtype=float64)
+
     """
     text: Any = ir
     if not isinstance(text, str):
@@ -211,7 +260,23 @@ def compile_from_mlir(ir: str, compile_options: QjitOptions | None = None) -> "C
 
 @dataclass(frozen=True, repr=False, eq=False)
 class CompiledModule:
-    """A function compiled from MLIR; called with arrays, it returns one, or a tuple of them."""
+    """A function compiled from MLIR; called with arrays, it returns one, or a tuple of them.
+
+    What `compile_from_mlir` gives. Arrays have the element types and shapes of its arguments, or
+    `ArgumentTypeError`, a `TypeError`, is raised; results are `jax.Array`s.
+
+    Example:
+        >>> from diastase.debug import compile_from_mlir
+        >>> same = compile_from_mlir('''
+        ...     func.func @same(%x: tensor<f64>) -> tensor<f64> {
+        ...         return %x : tensor<f64>
+        ...     }''')
+        >>> same(3)
+        Array(3., dtype=float64)
+        >>> "func.func" in same.mlir, "define" in same.llvm_ir
+        (True, True)
+
+    """
 
     module: LoweredModule
     shapes: Sequence[Sequence[int | None]]
@@ -241,12 +306,12 @@ class CompiledModule:
 
     @property
     def mlir(self) -> str:
-        """The module that is compiled."""
+        """The module that is compiled, as text."""
         return self.module.text
 
     @property
     def llvm_ir(self) -> str:
-        """The LLVM IR that machine code is made from."""
+        """The LLVM IR that machine code is made from, as text."""
         options = self.options.for_compiler(self.module.name)
         return stage_text(self.module, options, "optimise")
 

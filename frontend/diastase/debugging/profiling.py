@@ -23,7 +23,17 @@ from diastase_runtime import Executable, observe
 
 @dataclass
 class ProgramProfile:
-    """Calls of one function and seconds spent in them."""
+    """Calls of one function, and the seconds spent in them.
+
+    Example:
+        >>> import diastase
+        >>> with diastase.profile() as measured:
+        ...     _ = diastase.qjit(lambda x: x + 1)(1)
+        >>> (program,) = measured.programs.values()
+        >>> program.calls, program.total > 0, program.python >= 0
+        (1, True, True)
+
+    """
 
     calls: int = 0
     total: float = 0.0
@@ -42,7 +52,7 @@ class ProgramProfile:
 
     @property
     def python(self) -> float:
-        """In Python around compiled code: arguments, results, finding the program."""
+        """Seconds in Python around compiled code: arguments, results, finding the program."""
         return self.total - self.compiling - self.compiled - self.callbacks
 
 
@@ -73,7 +83,16 @@ class _Frames(threading.local):
 
 @dataclass
 class Profile:
-    """What was measured; complete when the block has ended."""
+    """What was measured; complete when the block of `profile` has ended.
+
+    Example:
+        >>> import diastase
+        >>> with diastase.profile() as measured:
+        ...     _ = diastase.qjit(lambda x: x + 1)(1)
+        >>> list(measured.programs), measured.seconds > 0
+        (['<lambda>'], True)
+
+    """
 
     programs: dict[str, ProgramProfile] = field(default_factory=dict[str, ProgramProfile])
     """By name of the function, in the order of first calls."""
@@ -227,15 +246,31 @@ def _call_through(around: Callable[[QJIT, Callable[..., Any]], Any] | None) -> N
 def profile() -> Generator[Profile]:
     """Measure where the time of calls goes that are made in a `with` block, in any thread.
 
-    >>> with diastase.profile() as measured:
-    ...     for x in range(100):
-    ...         f(x)
-    >>> print(measured)
+    Calls cost nothing more outside of the block.
 
-    The table has, for each compiled function, its calls, their time, and the shares of Python
-    around compiled code, of compiled code, of Python functions that it called, and of compilation;
-    of circuits, the gates, what was left of them after fusion, and walks over the state.
-    `measured.programs` has the same as numbers. Calls cost nothing more outside of the block.
+    Yields:
+        A `Profile`. It prints as a table, which has, for each compiled function, its calls, their
+        time, and the shares of Python around compiled code, of compiled code, of Python functions
+        that it called, and of compilation; of circuits, the gates, what was left of them after
+        fusion, and walks over the state.
+
+    Raises:
+        NestedProfileError: a `RuntimeError`, while another one, or `debug.instrumentation`,
+            measures.
+
+    Example:
+        >>> import diastase
+        >>> square = diastase.qjit(lambda x: x * x)
+        >>> with diastase.profile() as measured:
+        ...     for x in range(100):
+        ...         _ = square(x)
+        >>> measured.programs["<lambda>"].calls
+        100
+        >>> print(measured)
+        function  calls ...
+        <lambda>    100 ...
+        the whole block took ...
+
     """
     with alone():
         measured, start = Profile(), time.perf_counter()

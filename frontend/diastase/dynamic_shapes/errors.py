@@ -10,10 +10,19 @@ from diastase_runtime.errors import CompileError, DiastaseError
 class UndecidableDimensionError(DiastaseError, InconclusiveDimensionOperation):
     """A comparison of sizes whose outcome depends on sizes that are known only at run time.
 
-    Python code (yours, or a library function's) asked, for example, whether `n >= 2` while
-    tracing, and either answer would be wrong for some `n`. Compare the values instead of the
-    sizes and branch in the program (`diastase.cond`), use an operation that needs no decision,
-    or make the size static (`static_argnums`).
+    Python code (yours, or a library function's) asked, for example, whether `n >= 2` while tracing,
+    and either answer would be wrong for some `n`. Compare the values instead of the sizes and
+    branch in the program (`diastase.cond`), use an operation that needs no decision, or make the
+    size static (`static_argnums`).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from diastase import qjit
+        >>> qjit(lambda n: jnp.ones(6 // (jnp.ones(n).shape[0] - 3)))(3)
+        Traceback (most recent call last):
+        ...
+        diastase.dynamic_shapes.errors.UndecidableDimensionError: Sizes cannot be compared...
+
     """
 
     title: ClassVar[str] = "Sizes cannot be compared while tracing"
@@ -30,8 +39,17 @@ class UnknownSizesDifferError(DiastaseError, TypeError, ValueError):
     """Arrays that must have equal sizes, of which one is known only at run time.
 
     `jnp.ones(n) + x` needs `x.shape == (n,)`, and while tracing `n` and 3 are different sizes, as
-    are `n` and `m`, even if they turn out to be equal when the program runs. Use one size for
-    both: `jnp.ones(x.shape[0]) + x`, or make the size static (`static_argnums`).
+    are `n` and `m`, even if they turn out to be equal when the program runs. Use one size for both:
+    `jnp.ones(x.shape[0]) + x`, or make the size static (`static_argnums`).
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from diastase import qjit
+        >>> qjit(lambda n, m: jnp.ones(n) + jnp.ones(m))(3, 2)
+        Traceback (most recent call last):
+        ...
+        diastase.dynamic_shapes.errors.UnknownSizesDifferError: Sizes are not known to be equal...
+
     """
 
     title: ClassVar[str] = "Sizes are not known to be equal"
@@ -49,6 +67,17 @@ class UnknownSizeUnsupportedError(CompileError, NotImplementedError):
 
     Make the size static (`static_argnums`), or compute with an array of a fixed size, of which a
     mask says what counts.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from diastase import qjit
+        >>> def padded(n):
+        ...     return jnp.pad(jnp.arange(n), n, mode="reflect", reflect_type="odd")
+        >>> qjit(padded).trace(3)  # a call compiles it for this size alone
+        Traceback (most recent call last):
+        ...
+        diastase.dynamic_shapes.errors.UnknownSizeUnsupportedError: A size must be known while...
+
     """
 
     title: ClassVar[str] = "A size must be known while tracing"
@@ -80,8 +109,17 @@ class LaxShapesError(DiastaseError, TypeError):
 class SizeEscapesError(DiastaseError, TypeError):
     """An array whose size is computed inside a loop or branch is used outside of it.
 
-    The size has no value out there: the body may run many times, or never. Compute the size
-    outside and use it inside, or return arrays whose sizes do not depend on the body.
+    The size has no value out there: the body may run many times, or never. Compute the size outside
+    and use it inside, or return arrays whose sizes do not depend on the body.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from diastase import qjit
+        >>> qjit(lambda n: jax.lax.scan(lambda c, x: (c, jnp.ones(c)), n, jnp.ones(3))[1])(2)
+        Traceback (most recent call last):
+        ...
+        diastase.dynamic_shapes.errors.SizeEscapesError: A size does not exist outside of its...
+
     """
 
     title: ClassVar[str] = "A size does not exist outside of its loop or branch"
@@ -97,6 +135,16 @@ class MappedSizeError(DiastaseError, ValueError):
 
     The arrays of one batch must have one shape. Map over arrays of the largest size and mask, or
     loop with `diastase.for_loop`.
+
+    Example:
+        >>> import jax
+        >>> import jax.numpy as jnp
+        >>> from diastase import qjit
+        >>> qjit(jax.vmap(lambda n: jnp.ones(n).sum()))(jnp.arange(3))
+        Traceback (most recent call last):
+        ...
+        diastase.dynamic_shapes.errors.MappedSizeError: A size differs between the elements of...
+
     """
 
     title: ClassVar[str] = "A size differs between the elements of a vmap"

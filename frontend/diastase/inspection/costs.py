@@ -40,7 +40,17 @@ _FREE = frozenset(
 
 @dataclass(frozen=True)
 class MemoryStatistics:
-    """Sizes in bytes; those of arguments and results are None where they depend on the call."""
+    """Sizes in bytes; those of arguments and results are None where they depend on the call.
+
+    What `compiled.memory_analysis()` gives, with the names that JAX has.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from diastase import qjit
+        >>> qjit(jnp.sin).lower(jnp.ones(4)).compile().memory_analysis().argument_size_in_bytes
+        32
+
+    """
 
     argument_size_in_bytes: Any
     output_size_in_bytes: Any
@@ -155,7 +165,23 @@ _AMPLITUDE, _SINGLE = 16, 8
 
 @dataclass(frozen=True)
 class CircuitCosts:
-    """Counts over all circuits of a program; with symbols where it takes a run to know them."""
+    """Counts over all circuits of a program; with symbols where it takes a run to know them.
+
+    What `f.report().circuits` is.
+
+    Example:
+        >>> import pennylane as qml
+        >>> from diastase import qjit
+        >>> @qjit
+        ... @qml.qnode(qml.device("lightning.qubit", wires=3))
+        ... def circuit(x: float):
+        ...     qml.RX(x, 0)
+        ...     return qml.expval(qml.Z(0))
+        >>> costs = circuit.report().circuits
+        >>> costs.circuits, costs.gates, costs.qubits, costs.state_bytes
+        (1, 1, 3, 128)
+
+    """
 
     circuits: Any = 0
     gates: Any = 0
@@ -169,7 +195,7 @@ class CircuitCosts:
 
     @property
     def state_bytes(self) -> int | None:
-        """Memory of the largest state, which is alive while its circuit runs."""
+        """Bytes of the largest state, which is alive while its circuit runs; None if unknown."""
         if self.qubits is None:
             return None
         return self.largest_state

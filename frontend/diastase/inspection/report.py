@@ -26,7 +26,24 @@ _SHOWN_LIBRARIES = (*_OF_BLAS, "elementary", "fourier")
 
 @dataclass(frozen=True)
 class Report:
-    """What became of a program; printed as text, iterated as the equations left to the host."""
+    """What became of a program; printed as text, iterated as the equations left to the host.
+
+    `f.report()` gives one. Its length is the number of equations on the host.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from diastase import qjit
+        >>> f = qjit(lambda x: jnp.sin(x) + 1)
+        >>> _ = f(1.0)
+        >>> report = f.report()
+        >>> report.equations, report.native, len(report), report.costs["transcendentals"]
+        (2, 2, 0, 1)
+        >>> print(report)
+        Compiled <lambda>(x: float64[]) -> float64[]
+          equations: 2, 2 of them native
+        ...
+
+    """
 
     title: str
     """Name and types, as the user sees them."""

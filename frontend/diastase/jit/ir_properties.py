@@ -22,32 +22,81 @@ class ProgramTexts:
 
     @property
     def jaxpr(self) -> Any:
-        """The jaxpr of the program compiled last."""
+        """The jaxpr of the program compiled last; an `ExplicitJaxpr` where sizes are dynamic.
+
+        Raises:
+            NotCompiledError: an `AttributeError`, before the first program; so do all below.
+
+        """
         return self._latest("jaxpr").jaxpr
 
     @property
     def mlir(self) -> str:
-        """The MLIR of the program compiled last, as circuits' own passes leave it."""
+        """The MLIR of the program compiled last, as circuits' own passes leave it, as text."""
         return self._lowered("mlir").as_text("circuits")
 
     @property
     def qasm(self) -> str:
-        """The one circuit of the program compiled last, in OpenQASM 3."""
+        """The one circuit of the program compiled last, in OpenQASM 3.
+
+        Raises:
+            NotCompiledError: an `AttributeError`, before the first program.
+            NoOneCircuitError: a `ValueError`, for a program with none, or with several.
+            NotInOpenqasmError: a `NotImplementedError`, for what the language does not have.
+
+        Example:
+            >>> import pennylane as qml
+            >>> from diastase import qjit
+            >>> @qjit
+            ... @qml.qnode(qml.device("lightning.qubit", wires=1))
+            ... def circuit(x: float):
+            ...     qml.RX(x, 0)
+            ...     return qml.probs()
+            >>> print(circuit.qasm)
+            OPENQASM 3.0;
+            include "stdgates.inc";
+            input float[64] x_;
+            qubit[1] q;
+            bit[1] c;
+            rx(x_) q[0];
+            c[0] = measure q[0];
+            // probs of c[0]
+
+        """
         return self._latest("qasm").qasm
 
     @property
     def qir(self) -> str:
-        """The one circuit of the program compiled last, in QIR 2.0: LLVM IR for quantum devices."""
+        """The one circuit of the program compiled last, in QIR 2.0: LLVM IR for quantum devices.
+
+        Raises:
+            NotCompiledError: an `AttributeError`, before the first program.
+            NoOneCircuitError: a `ValueError`, for a program with none, or with several.
+            NotInQirError: a `NotImplementedError`, for what QIR does not have: arguments, say.
+
+        Example:
+            >>> import pennylane as qml
+            >>> from diastase import qjit
+            >>> @qjit
+            ... @qml.qnode(qml.device("lightning.qubit", wires=1))
+            ... def circuit():
+            ...     qml.Hadamard(0)
+            ...     return qml.probs()
+            >>> _ = circuit()
+            >>> "call void @__quantum__qis__h__body(ptr null)" in circuit.qir
+            True
+
+        """
         return self._latest("qir").qir
 
     @property
     def mlir_opt(self) -> str:
-        """The program compiled last in MLIR's LLVM dialect, after all passes."""
+        """The program compiled last in MLIR's LLVM dialect, after all passes, as text."""
         return self._lowered("mlir_opt").as_text("llvm_dialect")
 
     @property
     def llvm_ir(self) -> str:
-        """The LLVM IR of the program compiled last."""
+        """The LLVM IR of the program compiled last, as text; `llvmir` is the same."""
         return self._lowered("llvm_ir").as_text("llvm_ir")
 
     llvmir = llvm_ir
@@ -55,7 +104,13 @@ class ProgramTexts:
     def report(self) -> Report:
         """Tell what became of the program compiled last: what runs on the host and why, times.
 
-        It prints as a short text; to iterate over it is to go through the equations on the host.
+        Returns:
+            A `Report`, which prints as a short text; to iterate over it is to go through the
+            equations on the host.
+
+        Raises:
+            NotCompiledError: an `AttributeError`, before the first program.
+
         """
         return self._latest("report").report()
 

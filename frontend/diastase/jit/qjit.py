@@ -90,7 +90,52 @@ _LEAF = jax.tree_util.tree_structure(0)
 
 
 class QJIT(ProgramTexts, Generic[P, R]):
-    """A compiled function; made by `qjit`."""
+    """A compiled function; made by `qjit`, and called like the function itself.
+
+    It holds a program for each kind of arguments; those of it that show IR are of the program that
+    was compiled last. Within a function that is being traced it is the plain function. It copies
+    and pickles by name.
+
+    Args:
+        fn: anything that can be called.
+        compile_options: a `CompileOptions`, with what `qjit` takes as keywords.
+        signature: for the package itself.
+        made: for the package itself.
+
+    Raises:
+        NotCallableError: a `TypeError`, for what is no function.
+        InvalidOptionError: a `ValueError`, for what is no `CompileOptions`.
+
+    Example:
+        >>> from diastase import qjit
+        >>> @qjit(seed=3)
+        ... def f(x: float):
+        ...     return 2 * x
+        >>> f
+        <qjit f(x: float), 1 program>
+        >>> f.jaxpr
+        { lambda ; a:f64[]. let b:f64[] = mul 2.0:f64[] a in (b,) }
+        >>> print(f.mlir)
+        module {
+          func.func @diastase_entry(%arg0: tensor<f64>) -> tensor<f64> {
+            %cst = stablehlo.constant dense<2.000000e+00> : tensor<f64>
+            %0 = stablehlo.multiply %cst, %arg0 : tensor<f64>
+            return %0 : tensor<f64>
+          }
+        }
+        >>> "llvm.fmul" in f.mlir_opt, "fmul double" in f.llvm_ir
+        (True, True)
+        >>> f.eval_shape(1.0)
+        ShapeDtypeStruct(shape=(), dtype=float64, weak_type=True)
+        >>> f.original_function(1.5), f.jaxed_function is f, f.compile_options.seed
+        (3.0, True, 3)
+        >>> f.workspace.name, f.report().native
+        ('f', 1)
+        >>> f.clear_cache()
+        >>> f.compiled_function is None
+        True
+
+    """
 
     def __init__(
         self,
@@ -250,18 +295,71 @@ class QJIT(ProgramTexts, Generic[P, R]):
     # --- stages ----------------------------------------------------------------------------------
 
     def trace(self, /, *args: Any, **kwargs: Any) -> Traced:
-        """Trace the function for these arguments, or for types (`jax.ShapeDtypeStruct`) of them."""
+        """Trace the function, and do not compile it.
+
+        Args:
+            *args: arguments, or types of them (`jax.ShapeDtypeStruct`); static ones are values.
+            **kwargs: likewise, by name.
+
+        Returns:
+            A `Traced`, whose `lower()` and `compile()` go on.
+
+        Raises:
+            UnsupportedArgumentError: a `TypeError`, for what is neither an array nor the type of
+                one.
+            UnhashableStaticArgumentError: a `TypeError`, for a static argument without a hash.
+            TracerArgumentError: a `TypeError`, inside of one of JAX's transformations.
+
+        Example:
+            >>> import jax
+            >>> import jax.numpy as jnp
+            >>> from diastase import qjit
+            >>> traced = qjit(jnp.sin).trace(jax.ShapeDtypeStruct((3,), float))
+            >>> traced.jaxpr
+            { lambda ; a:f64[3]. let b:f64[3] = sin a in (b,) }
+
+        """
         call = self._signature.split(args, kwargs)
         self._signature.static_key(call)
         arguments = read_arguments(self._signature, call, may_be_types=True)
         return self._programs.traced(self._programs.abstracted(arguments))
 
     def lower(self, /, *args: Any, **kwargs: Any) -> Lowered:
-        """Trace and lower in one step."""
+        """Trace and lower to MLIR in one step: `trace(*args, **kwargs).lower()`.
+
+        Args:
+            *args: as for `trace`.
+            **kwargs: as for `trace`.
+
+        Returns:
+            A `Lowered`, whose `compile()` goes on.
+
+        Raises:
+            UnsupportedArgumentError: a `TypeError`; this and all others as `trace`.
+            CompileError: if something in the program cannot be compiled.
+
+        Example:
+            >>> from diastase import qjit
+            >>> qjit(lambda x: x + 1).lower(1).compile()(2)
+            Array(3, dtype=int64, weak_type=True)
+
+        """
         return self.trace(*args, **kwargs).lower()
 
     def eval_shape(self, /, *args: Any, **kwargs: Any) -> Any:
-        """Types of the results for these arguments, without compiling."""
+        """Types of the results for these arguments, without compiling; as `jax.eval_shape`.
+
+        Args:
+            *args: as for `trace`.
+            **kwargs: as for `trace`.
+
+        Returns:
+            A pytree like the results, of `jax.ShapeDtypeStruct`s; a size may be symbolic.
+
+        Raises:
+            UnsupportedArgumentError: a `TypeError`; this and all others as `trace`.
+
+        """
         return self.trace(*args, **kwargs).out_info
 
     def save(
@@ -274,20 +372,40 @@ class QJIT(ProgramTexts, Generic[P, R]):
     ) -> Path:
         """Write compiled programs to a file, which `diastase_runtime.load` makes a function of.
 
-        Those that there are, or, with `types`, those of these types: `"f64[n,2], i64"`, a tuple of
-        arguments' types, a dictionary of them by name; a list of such for several programs. A name
-        in the place of a size is a size that is known when the function is called.
+        The file needs NumPy where it is loaded (SciPy for LAPACK and BLAS), and no compiler.
+        `docs/artifacts.md` has all.
 
-        >>> f.save("f.diastase", types="f64[n]")  # doctest: +SKIP
-        >>> diastase_runtime.load("f.diastase")(numpy.ones(3))  # doctest: +SKIP
+        Args:
+            path: of the file, which is written anew.
+            types: for which types programs are compiled and written; by default those that there
+                are. `"f64[n,2], i64"`, a tuple of arguments' types, a dictionary of them by name; a
+                list of such for several programs. A name in the place of a size is a size that is
+                known when the function is called.
+            target_cpu: for which processors there is to be code, one or several of "native" (this
+                one, the default), "baseline" (the lowest that there is, x86-64-v2) and the levels
+                "x86-64-v2" to "x86-64-v4"; where it is loaded, the best that can run is taken.
+            sources: whether the file has the user's lines, which errors then show.
 
-        It needs NumPy where it is loaded (SciPy for LAPACK and BLAS), and a processor with the
-        features of this one. `target_cpu`: for which processors there is to be code, one or several
-        of `"native"` (this one), `"baseline"` (the lowest that there is, x86-64-v2) and the levels
-        `"x86-64-v2"` to `"x86-64-v4"`; where it is loaded, the best that can run is taken.
-        `sources`: with the user's lines that errors show. What is refused:
-        `NeedsPythonError` for programs that call Python, `UnsavableError` for classes that are
-        registered as pytrees; `docs/artifacts.md` has all.
+        Returns:
+            The path.
+
+        Raises:
+            NothingToSaveError: a `ValueError`, for a function that has no program, without `types`.
+            InvalidTypesError: a `ValueError`, for `types` that name none.
+            TargetProcessorError: a `ValueError`, for a processor that there is not.
+            NeedsPythonError: a `NotImplementedError`, for programs that call Python.
+            UnsavableError: a `TypeError`, for pytrees of classes of one's own, say.
+            AmbiguousProgramsError: a `ValueError`, for two programs for the same arguments.
+            SaveError: an `OSError`, if the file cannot be written.
+
+        Example:
+            >>> import diastase_runtime
+            >>> import jax.numpy as jnp
+            >>> from diastase import qjit
+            >>> path = qjit(jnp.cumsum).save("sums.diastase", types="f64[n]")
+            >>> diastase_runtime.load(path)(jnp.array([1.0, 2.0, 3.0]))
+            array([1., 3., 6.])
+
         """
         programs = self._specialisations.compiled()
         if types is not None or target_cpu is not None:
@@ -319,30 +437,30 @@ class QJIT(ProgramTexts, Generic[P, R]):
 
     @property
     def original_function(self) -> Callable[P, R]:
-        """The function that was compiled."""
+        """The function that was compiled; `user_function` is the same."""
         return self._function
 
     user_function = original_function
 
     @property
     def jaxed_function(self) -> "QJIT[P, R]":
-        """What functions of JAX take: the function itself."""
+        """What functions of JAX take, under Catalyst's name: the compiled function itself."""
         return self
 
     @property
     def compiled_function(self) -> Compiled | None:
-        """The program compiled last; None before the first."""
+        """The program compiled last, a `Compiled`; None before the first."""
         latest = self._specialisations.latest
         return latest if isinstance(latest, Compiled) else None
 
     @property
     def compile_options(self) -> QjitOptions:
-        """The options given to `qjit`."""
+        """The options given to `qjit`, a `CompileOptions`."""
         return self._options
 
     @property
     def workspace(self) -> Path:
-        """Where intermediate IR is written if `keep_intermediate` asks for it, or was."""
+        """Where intermediate IR is written if `keep_intermediate` asks for it, or was: a folder."""
         return workspace_of(self._signature.name, self._options.directory)
 
     def like(self, function: Callable[..., Any], of_same_arguments: bool = True) -> "QJIT":
@@ -446,46 +564,79 @@ def qjit(fn: "qml.QNode", **options: Unpack[Keywords]) -> QJIT[..., Any]: ...
 def qjit(fn: Callable[P, R], **options: Unpack[Keywords]) -> QJIT[P, R]: ...
 @overload
 def qjit(fn: None = None, **options: Unpack[Keywords]) -> Decorator: ...
-def qjit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:
+# Its parameters are those of `__signature__`.
+def qjit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:  # noqa: D417
     """Compile a function of arrays, circuits and control flow to native code.
 
-    Compiled at the first call for each kind of arguments, or at once if every parameter has a type
-    hint (`int`, `float`, `complex`, `bool`, a `jax.ShapeDtypeStruct` or a `jax.core.ShapedArray`).
+    It is compiled at the first call for each kind of arguments, or at once if every parameter has a
+    type hint (`int`, `float`, `complex`, `bool`, a `jax.ShapeDtypeStruct` or a
+    `jax.core.ShapedArray`). `docs/options.md` has what differs from Catalyst.
 
-    >>> @qjit
-    ... def f(x: float):
-    ...     return x * 2
-    >>> f(1.5)
-    Array(3., dtype=float64, weak_type=True)
+    Args:
+        fn: anything that can be called, a QNode, say; without it, `qjit(seed=3)` is a decorator.
+        autograph: whether Python's `if`, `for`, `while` become control flow of the program.
+        autograph_include: modules, or their names, whose functions are converted, too.
+        async_qnodes: runs QNodes that do not depend on each other at once; not with `seed`.
+        target: how far to go at decoration: "jaxpr", "mlir", "llvmir" or "binary".
+        keep_intermediate: writes the IR after each stage (True), each pass that changes it
+            ("changed") or each pass ("pass") to `f.workspace`.
+        use_nameloc: prints IR with the names of the function's arguments.
+        verbose: reports times and files.
+        logfile: an open text file for these reports; by default the standard error.
+        pipelines: stages with names of passes, instead of `diastase.pipelines.default_pipeline()`.
+        static_argnums: positions of arguments whose values, hashable ones, are part of the program.
+        static_argnames: the same by name.
+        abstracted_axes: names for axes of the arguments whose sizes are known at run time only: for
+            all arguments (`("m", "n")`, `{1: "n"}`), for each (`(("m",), {})`), for a pytree a
+            pytree.
+        disable_assertions: leaves out what `debug_assert` would check.
+        seed: from 0 to 2**32 - 1, makes measurement outcomes the same in every call.
+        circuit_transform_pipeline: passes for the circuits of QNodes that ask for none themselves:
+            names with options, in order, `{"cancel_inverses": {}}`, or a list of
+            `diastase.passes.Pass`.
+        pass_plugins: paths of Python files that register passes, one or a list.
+        dialect_plugins: must be left out: plugins of MLIR are for another compiler.
+        capture: True, False or "global", which choose between frontends of Catalyst's; here they
+            mean the same.
+        skip_preprocess: must be left out; for Catalyst.
+        collect_decomp_rules: must be left out; for Catalyst.
+        link: must be left out: `target="llvmir"` stops before the linker.
+        lower_to_llvm: must be left out: `target="mlir"` stops before LLVM.
+        checkpoint_stage: must be left out: `diastase.debug.replace_ir` goes on from a stage.
+        dynamic_dims: with "auto", a size that changes between calls is known at run time only from
+            then on.
+        counts: what `qml.counts` gives: "dict", as in PennyLane, or "arrays", all outcomes and how
+            often each was found, as in Catalyst.
+        precision: with "single", amplitudes of all QNodes are complex64 (else of those whose device
+            has `c_dtype=np.complex64`): states are complex64, probabilities float32.
+        method: by which method QNodes without their own (`set_method`) are simulated:
+            "statevector", "density", "trajectories", "clifford" or "automatic"; by default as their
+            devices say.
+        trajectories: how many are averaged where there are no shots, by default 1000.
 
-    `static_argnums`, `static_argnames`: arguments whose values are part of the program; hashable.
-    `keep_intermediate`: write the IR after each stage (`True`), each pass that changes it
-    (`"changed"`) or each pass (`"pass"`) to `f.workspace`.
-    `pipelines`: stages with names of passes, instead of `diastase.pipelines.default_pipeline()`.
-    `use_nameloc`: print IR with the names of the function's arguments.
-    `verbose`: report times and files to `logfile`, or to the standard error.
-    `seed`: makes measurement outcomes the same in every call.
-    `target`: how far to go at decoration: `jaxpr`, `mlir`, `llvmir` or `binary`.
-    `abstracted_axes`: names for axes of the arguments whose sizes are known at run time only: for
-    all arguments (`("m", "n")`, `{1: "n"}`), for each (`(("m",), {})`), for a pytree a pytree.
-    `dynamic_dims`: with `"auto"`, a size that changes between calls is known at run time only from
-    then on.
-    `counts`: what `qml.counts` gives: `"dict"`, as in PennyLane, or `"arrays"`, all outcomes and
-    how often each was found, as in Catalyst.
-    `precision`: with `"single"`, amplitudes of all QNodes are complex64 (else of those whose device
-    has `c_dtype=np.complex64`): states and density matrices are complex64, probabilities float32.
-    `method`: by which method QNodes without their own (`set_method`) are simulated:
-    `"statevector"`, `"density"`, `"trajectories"`, `"clifford"` or `"automatic"`; by default as
-    their devices say. `trajectories`: how many are averaged where there are no shots (1000).
-    `circuit_transform_pipeline`: passes for the circuits of QNodes that ask for none themselves:
-    names with options, in order, `{"cancel_inverses": {}}`, or a list of `diastase.passes.Pass`.
-    All options of Catalyst's are taken; `docs/options.md` has them, and what differs.
+    Returns:
+        A `QJIT`, called with pytrees of arrays and numbers: booleans, integers of 8 to 64 bits,
+        floats of 16 to 64 and complex numbers, of any shapes. Results are likewise, as `jax.Array`s
+        of the dtypes that `jax.jit` would give.
 
-    Arguments are pytrees of arrays and numbers, of bool, integers of 8 to 64 bits, floats of 16 to
-    64 and complex numbers, of any shapes; results likewise, as `jax.Array`s of the dtypes that
-    `jax.jit` would give. `TypeError` (`UnsupportedArgumentError`) for other arguments, unless they
-    are static; `CompileError` for a program that cannot be compiled; whatever goes wrong is a
-    `DiastaseError` that names the line (`docs/errors.md`).
+    Raises:
+        NotCallableError: a `TypeError`, for what is no function.
+        InvalidOptionError: a `ValueError`, for a value that an option does not take;
+            `UnsupportedOptionError`, `UnknownOptionError`, `ConflictingOptionsError` likewise.
+        UnsupportedArgumentError: a `TypeError`, in a call, for arguments that are no arrays, unless
+            they are static.
+        UnsupportedResultError: a `TypeError`, in a call, for results that are no arrays.
+        CompileError: in a call, for a program that cannot be compiled. Whatever goes wrong is a
+            `DiastaseError` that names the line (`docs/errors.md`).
+
+    Example:
+        >>> from diastase import qjit
+        >>> @qjit
+        ... def f(x: float):
+        ...     return x * 2
+        >>> f(1.5)
+        Array(3., dtype=float64, weak_type=True)
+
     """
 
     def decorate(function: Callable[..., Any]) -> QJIT:

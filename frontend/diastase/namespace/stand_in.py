@@ -36,14 +36,21 @@ _INSTEAD = {
 def acting_as_catalyst() -> Generator[None]:
     """Inside, `import catalyst` gives diastase, and PennyLane's default compiler is ours.
 
-    >>> from diastase import acting_as_catalyst
-    >>> with acting_as_catalyst():
-    ...     import catalyst
-    ...     catalyst.__name__
-    'diastase'
+    `import diastase.as_catalyst` does the same for the rest of the process.
 
-    Refused where another `catalyst` has been imported before. `import diastase.as_catalyst` does
-    the same for the rest of the process.
+    Yields:
+        Nothing.
+
+    Raises:
+        CatalystImportedError: an `ImportError`, if another `catalyst` has been imported before.
+
+    Example:
+        >>> from diastase import acting_as_catalyst
+        >>> with acting_as_catalyst():
+        ...     import catalyst
+        ...     catalyst.__name__
+        'diastase'
+
     """
     end = act_as_catalyst()
     try:

@@ -50,11 +50,38 @@ _TOLERANCE = 1e-9
 
 
 class PassFailure(AssertionError):
-    """A pass does not do what was claimed of it; the message has the circuit and what differs."""
+    """A pass does not do what was claimed of it; the message has the circuit and what differs.
+
+    Example:
+        >>> from diastase import passes
+        >>> from diastase.testing import PassCheck
+        >>> @passes.register_pass("drop_all")
+        ... def drop_all(circuit):
+        ...     for gate in circuit.gates():
+        ...         circuit.erase(gate)
+        >>> PassCheck("drop_all")([("gate", ("PauliX", None, (0,)), "plain")], x=0.3)
+        Traceback (most recent call last):
+        ...
+        diastase.testing.pass_checks.PassFailure: drop_all: ...
+
+    """
 
 
 def gates(equations: Sequence[Any]) -> float:
-    """How many gates there are: a cost."""
+    """How many gates there are: a cost.
+
+    Args:
+        equations: those of a circuit, in loops and branches once each.
+
+    Returns:
+        A number, with which `never_more` compares.
+
+    Example:
+        >>> from diastase.testing import PassCheck, gates
+        >>> check = PassCheck("merge_rotations", never_more=gates)
+        >>> check([("gate", ("RX", ("x", "x", "x"), (0,)), "twice")], x=0.3)
+
+    """
     return sum(has_role(equation, Role.GATE) for equation in equations)
 
 
@@ -70,12 +97,28 @@ def check_pass(
 ) -> None:
     """Draw circuits with control flow, and compare them with and without passes.
 
-    `passes`: the name of one, or names with their options. `same`: what it keeps (the module says
-    what each means). `idempotent`: what it leaves it leaves again. `never_more`: a cost that does
-    not rise, `gates`, say. `without`: what it cannot take, names of gates and kinds of blocks
-    (`random_circuits.programs`). `wires`: at least 3. `examples`: how many circuits are drawn.
+    hypothesis draws them (`pip install hypothesis`), and makes one that fails small.
 
-    `PassFailure`, an `AssertionError`, shows the smallest circuit that was found.
+    Args:
+        passes: the name of one, or a dictionary from names to their options.
+        same: what they keep: "unitary", the whole matrix, global phase included; "outcomes", the
+            same of circuits that measure, with equal seeds; "averages", the density matrix averaged
+            over all outcomes; "state", the state up to its global phase. What differs by 1e-9 is
+            not the same.
+        idempotent: they leave what they have left, a second time.
+        never_more: a cost that does not rise, `gates`, say.
+        without: what they cannot take, names of gates and kinds of blocks (`programs`).
+        wires: at least 3.
+        examples: how many circuits are drawn.
+
+    Raises:
+        PassFailure: an `AssertionError`, with the smallest circuit that was found.
+        ValueError: for another `same`, and for fewer wires.
+
+    Example:
+        >>> from diastase.testing import check_pass, gates
+        >>> check_pass("cancel_inverses", never_more=gates, examples=1)
+
     """
     check = PassCheck(passes, same, idempotent, never_more, wires)
     numbers = st.integers(0, wires - 1)
@@ -95,8 +138,17 @@ def check_pass(
 class PassCheck:
     """What is claimed of passes; called with a circuit, it compares.
 
-    The arguments are those of `check_pass`, and of a call: blocks, the angle `x`, two wires, and
-    the seed of outcomes.
+    The arguments of a call are blocks (`programs`), the angle `x` in radians, the wires `v` and
+    `w`, and the seed of outcomes. `PassFailure` if the circuit is not what was claimed.
+
+    Raises:
+        ValueError: for another `same`.
+
+    Example:
+        >>> from diastase.testing import PassCheck
+        >>> check = PassCheck("cancel_inverses")
+        >>> check([("gate", ("Hadamard", None, (0,)), "twice")], x=0.3)
+
     """
 
     passes: Passes

@@ -45,11 +45,34 @@ def programs(
     without: Collection[str] = (),
     size: int = 12,
 ) -> Any:
-    """A hypothesis strategy of circuits on so many wires, 3 or more: lists of blocks.
+    """A hypothesis strategy of circuits, as lists of blocks.
 
-    `without`: names of gates, or of kinds of blocks (`matrix`, `loop`, `while`, `around`,
-    `branch`, `controlled`, `anywhere`, …), that are not drawn.
+    Args:
+        wires: how many, 3 or more.
+        measuring: whether measurements are drawn, which decide about gates.
+        without: names of gates, or of kinds of blocks (`matrix`, `loop`, `while`, `around`,
+            `branch`, `controlled`, `anywhere`, …), that are not drawn.
+        size: how many blocks there are at most.
+
+    Returns:
+        A strategy; what it draws is nested tuples, which `Program.run` applies.
+
+    Raises:
+        ValueError: for fewer than 3 wires.
+
+    Example:
+        >>> from hypothesis import given, settings
+        >>> from diastase.testing import programs
+        >>> @settings(max_examples=1, deadline=None)
+        ... @given(programs())
+        ... def test_of_kinds(blocks):
+        ...     print(len(blocks), all(isinstance(kind, str) for kind, *_ in blocks))
+        >>> test_of_kinds()
+        1 True
+
     """
+    if wires < 3:
+        raise ValueError(f"circuits are drawn on 3 wires or more, not on {wires}")
     numbers: Any = st.integers(0, wires - 1)
     orders: Any = st.permutations(range(wires))
     angles = st.tuples(*[st.sampled_from(ANGLES)] * 3)
@@ -118,7 +141,24 @@ def programs(
 class Program:
     """A circuit being applied, in a quantum function.
 
-    `x` is the angle at hand, `v` and `w` are wires, traced or not.
+    Args:
+        x: the angle at hand, in radians, traced or not.
+        v: a wire, traced or not.
+        w: another one, which may be the same.
+        wires: how many there are.
+
+    Example:
+        >>> import pennylane as qml
+        >>> from diastase import qjit
+        >>> from diastase.testing import Program
+        >>> @qjit
+        ... @qml.qnode(qml.device("lightning.qubit", wires=3))
+        ... def circuit(x):
+        ...     Program(x, 0, 1).run([("gate", ("PauliX", None, (0,)), "plain")])
+        ...     return qml.expval(qml.Z(0))
+        >>> float(circuit(0.3))
+        -1.0
+
     """
 
     x: Any
@@ -127,7 +167,12 @@ class Program:
     wires: int = 3
 
     def run(self, blocks: Sequence[Block]) -> None:
-        """Apply all blocks."""
+        """Apply all blocks.
+
+        Args:
+            blocks: what `programs` draws.
+
+        """
         for kind, first, second in blocks:
             getattr(self, f"_{kind}")(first, second)
 

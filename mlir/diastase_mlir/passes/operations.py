@@ -109,7 +109,15 @@ def defining(value: ir.Value) -> Any:
 
 
 def constant_of(value: ir.Value) -> Any:
-    """The number that a scalar is, None where it is known only when the program runs."""
+    """The number that a scalar is.
+
+    Args:
+        value: an MLIR value, the angle of a gate, say.
+
+    Returns:
+        A number of Python's, or None where it is known only when the program runs.
+
+    """
     operation = defining(value)
     if operation is None or operation.name != "arith.constant":
         return None

@@ -57,7 +57,19 @@ def check_client(client: Any) -> None:
 
 @dataclass(frozen=True, repr=False)
 class MappedFutures:
-    """Results that are still on a cluster, or not even computed: what `map(futures=True)` gives."""
+    """Results that are still on a cluster, or not even computed: what `map(futures=True)` gives.
+
+    `futures` are Dask's, one for each chunk; its length is the number of chunks.
+
+    Example:
+        >>> import diastase
+        >>> import distributed  # doctest: +SKIP
+        >>> client = distributed.Client("tcp://scheduler:8786")  # doctest: +SKIP
+        >>> mapped = diastase.distributed.map(f, xs, client=client, futures=True)  # doctest: +SKIP
+        >>> mapped.result(progress=True)  # doctest: +SKIP
+        >>> mapped.cancel()  # doctest: +SKIP
+
+    """
 
     client: Any
     work: Work
@@ -79,7 +91,22 @@ class MappedFutures:
         self.client.cancel(list(self.futures))
 
     def result(self, *, progress: bool = False) -> Any:
-        """Wait for all elements and fetch their results, stacked; raises what an element raises."""
+        """Wait for all elements and fetch their results.
+
+        Args:
+            progress: shows Dask's progress bar.
+
+        Returns:
+            What `map` without `futures` gives: a pytree of NumPy's arrays with the axis of the
+            batch.
+
+        Raises:
+            MappedElementError: a `RuntimeError`, with the first element for which the function
+                raises.
+            LostWorkersError: a `RuntimeError`, if workers died of the same elements.
+            ClusterLostError: a `ConnectionError`, if the cluster cannot be reached any more.
+
+        """
         with _connection(self.client, self.work.name, self.elements):
             if progress:
                 _show(self.futures)

@@ -37,31 +37,48 @@ def map(
     progress: bool = False,
     futures: bool = False,
 ) -> Any:
-    """Call a function for each element of a batch; results are stacked, NumPy's arrays.
+    """Call a saved function for each element of a batch: on a Dask cluster, or in this process.
 
-    The function is a saved one, or the path of its file; `diastase.distributed.map` takes compiled
-    functions, too. There is one batch for each of its arguments: a pytree of arrays with a first
-    axis of the same length everywhere. Element `i` is what is in place `i` of each. Results have
-    that axis, too; counts of circuits are lists.
+    `diastase.distributed.map` takes compiled functions, too.
 
-    >>> diastase_runtime.distributed.map("energy.diastase", angles)  # doctest: +SKIP
-    >>> client = distributed.Client("tcp://scheduler:8786")  # doctest: +SKIP
-    >>> diastase_runtime.distributed.map("energy.diastase", angles, client=client)  # doctest: +SKIP
+    Args:
+        function: a saved one, or the path of its file.
+        *batches: one for each argument of the function: a pytree of arrays with a first axis of the
+            same length everywhere. Element `i` is what is in place `i` of each.
+        client: of a Dask cluster, whose workers need `diastase-runtime`; None computes here, one
+            element after the other. The result is the same, bit for bit, on processors of one kind.
+        repeats: calls of each element, each with random numbers of its own; results have two axes.
+        seed: of all random numbers; by default that of the function, or a new one in each call.
+            Each element has a stream of its own, by the seed and its index.
+        threads: of one call, in the last digits of large circuits part of the result.
+        chunk_size: calls of one task; by default by how long one takes. It changes no result.
+        progress: shows Dask's progress bar, or one of ours.
+        futures: leaves the results on the cluster.
 
-    `client`: of a Dask cluster, whose workers need `diastase-runtime`; None computes here, one
-    element after the other. The result is the same, bit for bit, on processors of one kind.
-    `repeats`: calls of each element, each with random numbers of its own; results have two axes.
-    `seed`: of all random numbers; by default that of the function, or a new one in each call. Each
-    element has a stream of its own, by the seed and its index.
-    `threads`: of one call, in the last digits of large circuits part of the result.
-    `chunk_size`: calls of one task; by default by how long one takes. It changes no result.
-    `progress`: shows Dask's progress bar, or one of ours. `futures`: leaves the results on the
-    cluster, as a `MappedFutures`.
+    Returns:
+        The results, stacked: a pytree of NumPy's arrays with the axis of the batch in front; counts
+        of circuits are lists. With `futures`, a `MappedFutures`.
 
-    Raises `BatchError`, `UnservedArgumentsError` (the function was saved for other types),
-    `MappedElementError` (with the index of the first element that fails), `UnfitWorkerError`,
-    `LostWorkersError`, `ClusterLostError`, `InvalidClientError`, `UnequalResultsError`,
-    `UnequalProgramsError`.
+    Raises:
+        BatchError: a `ValueError`, for what is no batch.
+        UnservedArgumentsError: a `TypeError`, if the function was saved for other types.
+        MappedElementError: a `RuntimeError`, with the index of the first element that fails.
+        UnequalResultsError: a `ValueError`, if results of elements differ in shape or dtype.
+        UnequalProgramsError: a `TypeError`, if several programs serve the batch.
+        InvalidClientError: a `TypeError`, for what is no client of Dask's.
+        UnfitWorkerError: a `RuntimeError`, if a worker cannot run the function.
+        LostWorkersError: a `RuntimeError`, if workers died of the same elements.
+        ClusterLostError: a `ConnectionError`, if the cluster cannot be reached any more.
+
+    Example:
+        >>> import diastase, diastase_runtime
+        >>> import numpy as np
+        >>> path = diastase.qjit(lambda x: x**2).save("square.diastase", types="f64")
+        >>> diastase_runtime.distributed.map(path, np.array([1.0, 2.0, 3.0]))
+        array([1., 4., 9.])
+        >>> client = distributed.Client("tcp://scheduler:8786")  # doctest: +SKIP
+        >>> diastase_runtime.distributed.map(path, xs, client=client)  # doctest: +SKIP
+
     """
     if isinstance(function, SavedFunction):
         content, checksum, manifest = read_content(function.path)

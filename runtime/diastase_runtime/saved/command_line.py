@@ -26,13 +26,22 @@ Command = Callable[[argparse.Namespace], None]
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the command line says; the status with which the process ends."""
-    parser = argparse.ArgumentParser("diastase_runtime", description="Saved functions.")
+    return done(command_line().parse_args(arguments))
+
+
+def command_line() -> argparse.ArgumentParser:
+    """What reads the command line: each command says what it does, and what it takes."""
+    parser = argparse.ArgumentParser(
+        "diastase_runtime",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     commands = parser.add_subparsers(required=True, metavar="command")
     inspected = commands.add_parser("inspect", help="say what is in a saved function")
-    inspected.add_argument("file", type=Path)
+    inspected.add_argument("file", type=Path, help="what `save` has written")
     inspected.set_defaults(command=lambda given: print(description(given.file)))
     add_run(commands)
-    return done(parser.parse_args(arguments))
+    return parser
 
 
 def done(given: argparse.Namespace) -> int:
@@ -48,7 +57,7 @@ def done(given: argparse.Namespace) -> int:
 def add_run(commands: Any) -> None:
     """The command that calls a saved function."""
     run = commands.add_parser("run", help="call a saved function on arrays of an .npz file")
-    run.add_argument("file", type=Path)
+    run.add_argument("file", type=Path, help="what `save` has written")
     run.add_argument("arguments", type=Path, nargs="?", help="an .npz file; none: no arguments")
     run.add_argument("--output", "-o", type=Path, help="an .npz file; by default, print")
     run.set_defaults(command=_run)

@@ -55,7 +55,31 @@ _MOST_PLANS = 2000
 
 
 def load(path: str | PathLike[str]) -> "SavedFunction":
-    """Load what `save` of a compiled function has written; this runs native code from the file."""
+    """Load what `save` of a compiled function has written.
+
+    Args:
+        path: of the file. Whoever loads it runs the machine code in it.
+
+    Returns:
+        A `SavedFunction`, called as the compiled function was.
+
+    Raises:
+        FileNotFoundError: if there is no such file.
+        NotASavedFunctionError: a `ValueError`, for a file that `save` has not written.
+        DamagedFileError: a `ValueError`, for one that was cut short, or altered.
+        SavedVersionError: a `ValueError`, for one of another version of diastase's ABI.
+        MissingProcessorFeaturesError: an `OSError`, if no program in it runs on this computer.
+        MissingPackageError: an `ImportError`, if it needs SciPy, or ml_dtypes, which is not there.
+
+    Example:
+        >>> import diastase, diastase_runtime
+        >>> path = diastase.qjit(lambda x: 2 * x).save("double.diastase", types="f64[n]")
+        >>> import numpy as np
+        >>> double = diastase_runtime.load(path)
+        >>> double(np.array([1.0, 2.0, 3.0]))
+        array([2., 4., 6.])
+
+    """
     path = Path(path)
     with path.open("rb") as stream:
         return load_from(path, stream)
@@ -199,7 +223,19 @@ def _placed(
 
 
 class SavedFunction:
-    """A function whose programs were compiled elsewhere; safe to share by threads."""
+    """A function whose programs were compiled elsewhere; safe to share by threads.
+
+    It takes NumPy's arrays, numbers, and pytrees of them, of the types for which there is a program
+    in the file, and gives NumPy's arrays. `UnservedArgumentsError`, a `TypeError`, for others:
+    nothing is compiled here. `load` makes one.
+
+    Example:
+        >>> import diastase, diastase_runtime
+        >>> path = diastase.qjit(lambda x: 2 * x).save("double.diastase", types="f64[n]")
+        >>> diastase_runtime.load(path)
+        <SavedFunction <lambda>(x: float64[n]) -> float64[n]>
+
+    """
 
     def __init__(
         self,

@@ -18,6 +18,7 @@ from diastase.capture.control_flow.errors import (
     PredicateError,
     ResizingError,
     ResizingOptionsError,
+    SwitchCaseError,
 )
 from diastase.dynamic_shapes.errors import LaxShapesError
 from diastase_runtime.errors import ZeroStepError
@@ -387,6 +388,18 @@ def floating_index(x):
     return switch(x * 0.5)(lambda: x)()
 
 
+def text_as_predicate(x):
+    return cond("x > 0")(lambda: None)()
+
+
+def floating_case(x):
+    return switch(x)(lambda: x).branch(1.5)(lambda: 0)()
+
+
+def traced_case(x):
+    return switch(x)(lambda: x).branch(x)(lambda: 0)()
+
+
 def carries_text(x):
     return for_loop(0, 3, 1)(lambda i, text: text)("text")
 
@@ -409,6 +422,9 @@ REFUSED = {
     no_otherwise: (MissingBranchError, "needs an otherwise"),
     vector_predicate: (PredicateError, r"f64\[2\]|bool\[2\]"),
     floating_index: (PredicateError, "not an integer"),
+    text_as_predicate: (NotAnArrayError, ": The predicate of a cond is 'x > 0' of type str"),
+    floating_case: (SwitchCaseError, "1.5 of type float"),
+    traced_case: (SwitchCaseError, "known only when the program runs"),
     carries_text: (NotAnArrayError, "text of for_loop is 'text'"),
 }
 

@@ -12,7 +12,16 @@ from diastase_runtime.errors import DiastaseError, Span
 
 
 class AutoGraphError(DiastaseError):
-    """A function or statement that AutoGraph cannot convert; the base of all of these."""
+    """A function or statement that AutoGraph cannot convert; the base of all of these.
+
+    Example:
+        >>> from diastase import autograph_source
+        >>> autograph_source(lambda x: x)  # a NotAutoGraphedError, which is one
+        Traceback (most recent call last):
+        ...
+        diastase.autograph.staging.errors.NotAutoGraphedError: Not converted by AutoGraph: ...
+
+    """
 
     title: ClassVar[str] = "AutoGraph"
 

@@ -76,7 +76,7 @@ def chain_index(predicates: Sequence[Any]) -> Any:
 
 def case_index(index: Any, cases: Sequence[int]) -> Any:
     """The position of the case that `index` equals; their number if there is none."""
-    value = _scalar(index, "The index of a switch")
+    value = _scalar(index, "The index", "a switch")
     if not jnp.issubdtype(value.dtype, jnp.integer):
         raise PredicateError(
             what="The index of a switch",
@@ -92,16 +92,16 @@ def case_index(index: Any, cases: Sequence[int]) -> Any:
 
 
 def _as_boolean(predicate: Any) -> Any:
-    value = _scalar(predicate, "The predicate of a cond")
+    value = _scalar(predicate, "The predicate", "a cond")
     return value if value.dtype == bool else value != 0
 
 
-def _scalar(value: Any, what: str) -> Any:
+def _scalar(value: Any, what: str, construct: str) -> Any:
     """A value with one element, as a rank-0 array."""
-    leaves = flatten(value, what, what)
+    leaves = flatten(value, construct, what)
     if len(leaves.values) != 1 or leaves.values[0].size != 1:
         found = ", ".join(type_name(aval) for aval in leaves.avals) or "nothing"
-        raise PredicateError(what=what, found=found, span=user_span())
+        raise PredicateError(what=f"{what} of {construct}", found=found, span=user_span())
     (scalar,) = leaves.values
     return scalar if scalar.shape == () else scalar.reshape(())
 

@@ -143,6 +143,20 @@ class PredicateError(DiastaseError, TypeError):
     found: str
 
 
+class SwitchCaseError(DiastaseError, TypeError):
+    """A case of a `switch` that is no integer known while the program is traced.
+
+        @choose.branch(n)           # n is an argument of the program
+
+    Cases say which branches there are; for a condition on traced values there is `cond`.
+    """
+
+    title: ClassVar[str] = "A case of a switch is an integer"
+    message: ClassVar[str] = "it is {found}"
+    help: ClassVar[str] = "give an integer that is known while tracing, or use cond"
+    found: str
+
+
 class BranchStructureError(DiastaseError, TypeError):
     """The branches of a `cond` or `switch` return results of different structure.
 

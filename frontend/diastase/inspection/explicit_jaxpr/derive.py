@@ -53,7 +53,23 @@ def explicit_jaxpr(
     sizes: Mapping[Var, Any] | None = None,
     bindings: DimensionBindings | None = None,
 ) -> ExplicitJaxpr:
-    """The explicit form of a jaxpr; `sizes` says which expressions its integer variables are."""
+    """The explicit form of a jaxpr.
+
+    Args:
+        closed: a `ClosedJaxpr` of JAX's, as `f.jaxpr` is where no size is dynamic.
+        sizes: for the package itself: which expressions integer variables are.
+        bindings: for the package itself: where sizes of arguments come from.
+
+    Returns:
+        An `ExplicitJaxpr`.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from diastase.jaxpr import explicit_jaxpr
+        >>> explicit_jaxpr(jax.make_jaxpr(jnp.sin)(1.0))
+        { lambda ; a:f64[]. let b:f64[] = sin a in (b,) }
+
+    """
     scope = Scope(sizes or {}, _translate)
     jaxpr = closed.jaxpr
     implicit = {size: scope.declare(size) for size in places_of(jaxpr.invars)}

@@ -35,7 +35,16 @@ from diastase_mlir.jax_compat.jaxprs.inlining import CALLS
 
 @dataclass(frozen=True, eq=False)
 class ExplicitEquation:
-    """`results = primitive[params] operands`; nested jaxprs are parameters."""
+    """An equation: `results = primitive[params] operands`; nested jaxprs are parameters.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from diastase import qjit
+        >>> (equation,) = qjit(jnp.ones).trace(3).jaxpr.equations
+        >>> equation.primitive, len(equation.operands), len(equation.results)
+        ('broadcast_in_dim', 2, 1)
+
+    """
 
     primitive: str
     operands: Sequence[Atom]
@@ -48,7 +57,20 @@ class ExplicitEquation:
 
 @dataclass(frozen=True, eq=False)
 class ExplicitJaxpr:
-    """A function over explicit sizes."""
+    """A function over explicit sizes; what `f.jaxpr` is where sizes are known at run time only.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from diastase import qjit
+        >>> jaxpr = qjit(lambda n: jnp.ones(n)).trace(3).jaxpr
+        >>> jaxpr
+        { lambda ; a:i64[]. let
+            b:f64[a] = broadcast_in_dim[broadcast_dimensions=() shape=(None,)] 1.0:f64[] a
+          in (b,) }
+        >>> print(*[kind for kind, _ in jaxpr.in_type], *[kind for kind, _ in jaxpr.out_type])
+        i64[] f64[InDBIdx(0)]
+
+    """
 
     constants: Sequence[tuple[ExplicitVariable, Any]]
     """Arrays that the function closes over, with the variables that stand for them."""
@@ -88,7 +110,18 @@ class ExplicitJaxpr:
 
 @dataclass(frozen=True)
 class Region:
-    """One nested jaxpr of an equation."""
+    """One nested jaxpr of an equation, as `regions` gives it.
+
+    Example:
+        >>> from diastase import for_loop, qjit
+        >>> from diastase.jaxpr import explicit_jaxpr, regions
+        >>> f = qjit(lambda n: for_loop(0, n, 1)(lambda i, x: x + i)(0))
+        >>> (equation,) = explicit_jaxpr(f.trace(3).jaxpr).equations
+        >>> (body,) = regions(equation)
+        >>> body.name, body.carried
+        ('body_jaxpr', {1: 0})
+
+    """
 
     name: str
     """The parameter it is: `body_jaxpr`, `branch_jaxprs[1]`."""
@@ -108,8 +141,21 @@ class Region:
 def regions(equation: ExplicitEquation) -> list[Region]:
     """The nested jaxprs of an equation, each with how it is connected to operands and results.
 
-    Of a primitive without an entry in `_RULES` nothing is known: a reduction's function takes
-    elements of its operands, for example.
+    Args:
+        equation: one of an `ExplicitJaxpr`.
+
+    Returns:
+        A list of `Region`s. Of a primitive whose connections nobody has written down, they say
+        nothing: a reduction's function takes elements of its operands, for example.
+
+    Example:
+        >>> from diastase import cond, qjit
+        >>> from diastase.jaxpr import explicit_jaxpr, regions
+        >>> choose = qjit(lambda b: cond(b)(lambda: 1).otherwise(lambda: 2)())
+        >>> equations = explicit_jaxpr(choose.trace(True).jaxpr).equations
+        >>> [region.name for region in regions(equations[-1])]
+        ['branch_jaxprs[0]', 'branch_jaxprs[1]']
+
     """
     found = [
         (label, jaxpr)

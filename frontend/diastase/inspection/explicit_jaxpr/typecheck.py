@@ -62,6 +62,18 @@ class JaxprTypeError(DiastaseError, TypeError):
     operands and results, of a nested jaxpr and the equation around it, of a loop's body and the
     values that it carries. `jaxpr` of a traced function is always well typed; one that is not was
     changed by hand, or is our mistake.
+
+    Example:
+        >>> import dataclasses
+        >>> import jax.numpy as jnp
+        >>> from diastase import qjit
+        >>> from diastase.jaxpr import typecheck_jaxpr
+        >>> jaxpr = qjit(lambda n: jnp.ones(n)).trace(3).jaxpr
+        >>> typecheck_jaxpr(dataclasses.replace(jaxpr, equations=()))
+        Traceback (most recent call last):
+        ...
+        diastase.inspection.explicit_jaxpr.typecheck.JaxprTypeError: The jaxpr is not well...
+
     """
 
     title: ClassVar[str] = "The jaxpr is not well typed"
@@ -73,7 +85,28 @@ class JaxprTypeError(DiastaseError, TypeError):
 
 
 def typecheck_jaxpr(jaxpr: ExplicitJaxpr | ClosedJaxpr) -> None:
-    """Raise `JaxprTypeError` unless a jaxpr is well typed; one of JAX's is made explicit first."""
+    """Check that a jaxpr is well typed.
+
+    Args:
+        jaxpr: an `ExplicitJaxpr`, or one of JAX's, which is made explicit first.
+
+    Raises:
+        JaxprTypeError: with the equation that is not.
+
+    Example:
+        >>> import dataclasses
+        >>> import jax.numpy as jnp
+        >>> from diastase import qjit
+        >>> from diastase.jaxpr import JaxprTypeError, typecheck_jaxpr
+        >>> jaxpr = qjit(lambda n: jnp.ones(n)).trace(3).jaxpr
+        >>> typecheck_jaxpr(jaxpr)
+        >>> try:
+        ...     typecheck_jaxpr(dataclasses.replace(jaxpr, equations=()))
+        ... except JaxprTypeError:
+        ...     print("not well typed")
+        not well typed
+
+    """
     explicit = jaxpr if isinstance(jaxpr, ExplicitJaxpr) else explicit_jaxpr(jaxpr)
     bound: set[ExplicitVariable] = set()
     equalities = _Equalities()

@@ -43,7 +43,17 @@ def array_shape(aval: Any) -> tuple[Any, ...] | None:
 
 @dataclass(frozen=True, eq=False)
 class ExplicitType:
-    """The type of a variable."""
+    """The type of a variable: `f64[a]`, whose size `a` is another variable.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from diastase import qjit
+        >>> jaxpr = qjit(jnp.ones).trace(3).jaxpr
+        >>> kind = jaxpr.outputs[-1].type
+        >>> print(kind, kind.text(lambda size: "n"), kind.shape == jaxpr.inputs)
+        f64[?] f64[n] True
+
+    """
 
     aval: Any
     """JAX's abstract value, for everything but the sizes."""
@@ -55,7 +65,15 @@ class ExplicitType:
         return self.text(lambda _: "?")
 
     def text(self, name: Callable[["Atom"], str]) -> str:
-        """The type as printed, where `name(variable)` gives the name of a size."""
+        """The type as printed.
+
+        Args:
+            name: gives the name of a variable that is a size.
+
+        Returns:
+            `f64[a,3]`, for example.
+
+        """
         short = self.aval.str_short(short_dtypes=True)
         known = (*(self.shape or ()), *getattr(self.aval, "shape", ()))
         if all(isinstance(size, int) for size in known):
@@ -66,14 +84,31 @@ class ExplicitType:
 
 @dataclass(frozen=True, eq=False)
 class ExplicitVariable:
-    """A value of the program."""
+    """A value of the program. Variables are equal if they are the same object.
+
+    Example:
+        >>> from diastase.jaxpr import ExplicitVariable, array_type
+        >>> print(ExplicitVariable(array_type((3,), "float64")).type)
+        f64[3]
+
+    """
 
     type: ExplicitType
 
 
 @dataclass(frozen=True, eq=False)
 class ExplicitLiteral:
-    """A number written out."""
+    """A number written out.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from diastase import qjit
+        >>> from diastase.jaxpr import explicit_jaxpr
+        >>> jaxpr = explicit_jaxpr(qjit(lambda x: 2 * x).trace(1.0).jaxpr)
+        >>> float(jaxpr.equations[0].operands[0].value)
+        2.0
+
+    """
 
     value: Any
     type: ExplicitType
@@ -100,7 +135,22 @@ def size_of(atom: Atom) -> Size:
 
 
 def array_type(shape: tuple[Size, ...], dtype: Any, weak_type: bool = False) -> ExplicitType:
-    """The type of an array over these sizes."""
+    """The type of an array over these sizes.
+
+    Args:
+        shape: numbers, and variables that hold sizes.
+        dtype: of the elements.
+        weak_type: whether JAX lets other types win when it promotes.
+
+    Returns:
+        An `ExplicitType`.
+
+    Example:
+        >>> from diastase.jaxpr import array_type
+        >>> print(array_type((2, 3), "float64"))
+        f64[2,3]
+
+    """
     known = tuple(size if isinstance(size, int) else 1 for size in shape)
     return ExplicitType(ShapedArray(known, dtype, weak_type=weak_type), shape)
 
@@ -110,28 +160,58 @@ def array_type(shape: tuple[Size, ...], dtype: Any, weak_type: bool = False) -> 
 
 @dataclass(frozen=True)
 class DBIdx:
-    """In an input type: the size that is the input at this position."""
+    """In an input type: the size that is the input at this position.
+
+    Example:
+        >>> from diastase.jaxpr import DBIdx, DShapedArray
+        >>> print(DShapedArray((DBIdx(0), 3), "float64"))
+        f64[DBIdx(0),3]
+
+    """
 
     val: int
 
 
 @dataclass(frozen=True)
 class InDBIdx:
-    """In an output type: the size that is the *input* at this position."""
+    """In an output type: the size that is the *input* at this position.
+
+    Example:
+        >>> from diastase.jaxpr import DShapedArray, InDBIdx
+        >>> print(DShapedArray((InDBIdx(0),), "int64"))
+        i64[InDBIdx(0)]
+
+    """
 
     val: int
 
 
 @dataclass(frozen=True)
 class OutDBIdx:
-    """In an output type: the size that is the *output* at this position."""
+    """In an output type: the size that is the *output* at this position.
+
+    Example:
+        >>> from diastase.jaxpr import DShapedArray, OutDBIdx
+        >>> print(DShapedArray((OutDBIdx(1),), "bool"))
+        bool[OutDBIdx(1)]
+
+    """
 
     val: int
 
 
 @dataclass(frozen=True)
 class DShapedArray:
-    """An array type whose sizes are numbers, or positions in the list of types it stands in."""
+    """An array type whose sizes are numbers, or positions in the list of types it stands in.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from diastase import qjit
+        >>> for kind, is_explicit in qjit(jnp.ones).trace(3).jaxpr.out_type:
+        ...     print(kind, is_explicit)
+        f64[InDBIdx(0)] True
+
+    """
 
     shape: tuple[int | DBIdx | InDBIdx | OutDBIdx, ...]
     dtype: Any
@@ -159,7 +239,24 @@ Strategy = Literal["share", "separate"]
 def expand_arguments(
     arguments: Sequence[Atom], strategy: Strategy = "share"
 ) -> tuple[tuple[Atom, ...], InputType]:
-    """The arguments with their sizes prepended, and the type by which another scope takes them."""
+    """The arguments of a nested jaxpr with their sizes prepended.
+
+    Args:
+        arguments: variables and literals of the scope outside.
+        strategy: "share" prepends each size once, "separate" one for each axis.
+
+    Returns:
+        The expanded list, and the input type by which the nested scope takes it.
+
+    Example:
+        >>> from diastase.jaxpr import ExplicitVariable, array_type, expand_arguments
+        >>> size = ExplicitVariable(array_type((), "int64"))
+        >>> array = ExplicitVariable(array_type((size,), "float64"))
+        >>> expanded, kinds = expand_arguments((array, array))
+        >>> expanded == (size, array, array), [str(kind) for kind, _ in kinds]
+        (True, ['i64[]', 'f64[DBIdx(0)]', 'f64[DBIdx(0)]'])
+
+    """
     prepended, positions = _prepend(arguments, strategy, known=())
     implicit = [(_indexed(size.type, ()), False) for size in prepended]
     explicit = [
@@ -175,7 +272,27 @@ def expand_results(
     strategy: Strategy = "share",
     unreferable: Collection[Atom] = (),
 ) -> tuple[tuple[Atom, ...], OutputType]:
-    """The results with sizes prepended that are no arguments, and the output type."""
+    """The results of a nested jaxpr, with sizes prepended that are no arguments.
+
+    Args:
+        expanded_arguments: the nested scope's, in its expanded list.
+        results: variables and literals of the nested scope.
+        strategy: "share" refers to arguments, and prepends each other size once; "separate"
+            prepends one for each axis.
+        unreferable: arguments that results must not refer to, those of a loop.
+
+    Returns:
+        The expanded list, and the output type.
+
+    Example:
+        >>> from diastase.jaxpr import ExplicitVariable, array_type, expand_results
+        >>> size = ExplicitVariable(array_type((), "int64"))
+        >>> array = ExplicitVariable(array_type((size,), "float64"))
+        >>> expanded, kinds = expand_results((size,), (array,))
+        >>> expanded == (array,), [str(kind) for kind, _ in kinds]
+        (True, ['f64[InDBIdx(0)]'])
+
+    """
     known = {
         argument: InDBIdx(position)
         for position, argument in reversed(list(enumerate(expanded_arguments)))
@@ -191,7 +308,23 @@ def expand_results(
 
 
 def initialize_arguments(input_type: InputType) -> tuple[ExplicitVariable, ...]:
-    """New variables of these types."""
+    """New variables of these types.
+
+    Args:
+        input_type: of an expanded list, as `expand_arguments` gives it.
+
+    Returns:
+        A variable for each.
+
+    Example:
+        >>> from diastase.jaxpr import DBIdx, DShapedArray, initialize_arguments
+        >>> size, array = initialize_arguments(
+        ...     ((DShapedArray((), "int64"), False), (DShapedArray((DBIdx(0),), "float64"), True))
+        ... )
+        >>> array.type.shape == (size,)
+        True
+
+    """
     variables: list[ExplicitVariable] = []
     for type_, _ in input_type:
         variables.append(_variable(type_, variables, ()))
@@ -201,7 +334,24 @@ def initialize_arguments(input_type: InputType) -> tuple[ExplicitVariable, ...]:
 def initialize_results(
     output_type: OutputType, expanded_inputs: Sequence[Atom]
 ) -> tuple[ExplicitVariable, ...]:
-    """New variables of these types, in the scope of the inputs that they refer to."""
+    """New variables of these types, in the scope of the inputs that they refer to.
+
+    Args:
+        output_type: of an expanded list, as `expand_results` gives it.
+        expanded_inputs: the inputs of the nested jaxpr, in the scope outside.
+
+    Returns:
+        A variable for each.
+
+    Example:
+        >>> from diastase.jaxpr import DShapedArray, ExplicitVariable, InDBIdx, array_type
+        >>> from diastase.jaxpr import initialize_results
+        >>> size = ExplicitVariable(array_type((), "int64"))
+        >>> (array,) = initialize_results(((DShapedArray((InDBIdx(0),), "bool"), True),), (size,))
+        >>> array.type.shape == (size,)
+        True
+
+    """
     variables: list[ExplicitVariable] = []
     for type_, _ in output_type:
         variables.append(_variable(type_, variables, expanded_inputs))
@@ -209,7 +359,24 @@ def initialize_results(
 
 
 def collapse(expanded: Sequence[Any], type_: InputType | OutputType) -> tuple[Any, ...]:
-    """The explicit ones of an expanded list."""
+    """The explicit ones of an expanded list: what the user's Python function takes or returns.
+
+    Args:
+        expanded: anything, one for each type.
+        type_: the input or output type of the list.
+
+    Returns:
+        Those whose types are explicit.
+
+    Example:
+        >>> import jax.numpy as jnp
+        >>> from diastase import qjit
+        >>> from diastase.jaxpr import collapse
+        >>> jaxpr = qjit(lambda n: jnp.ones(n + 1)).trace(3).jaxpr
+        >>> len(jaxpr.outputs), len(collapse(jaxpr.outputs, jaxpr.out_type))
+        (2, 1)
+
+    """
     flags = (is_explicit for _, is_explicit in type_)
     return tuple(atom for atom, is_explicit in zip(expanded, flags, strict=True) if is_explicit)
 

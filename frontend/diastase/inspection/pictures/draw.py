@@ -213,18 +213,39 @@ def draw_graph(
 ) -> "Callable[..., tuple[Figure, Axes]]":
     """Draw the circuit of a compiled function as a figure of matplotlib, with loops as boxes.
 
-    Returns a function of the arguments of `qnode`, which gives the figure and its axes; pyplot does
-    not know the figure, which shows itself in a notebook, as SVG, and is written by `savefig`.
+    Args:
+        qnode: a compiled function that runs circuits.
+        level: how many passes have been applied, or a name of `qml.specs`: "top" before all, "user"
+            (the default) after all, a marker's name.
+        decimals: of numbers in the picture; None leaves parameters out.
+        unroll: repeats loops, and chooses branches, as far as the arguments say how.
+        wire_order: labels of wires, from the top.
+        show_all_wires: also those on which nothing happens.
+        **options: `style`, `show_wire_labels`, `wire_options`, `label_options` of `qml.draw_mpl`.
 
-    `level`: how many passes have been applied, or a name of `qml.specs`: `"top"` before all,
-    `"user"` (the default) after all, a marker's name. `decimals`: of numbers; None leaves
-    parameters out. `unroll`: repeat loops, and choose branches, as far as the arguments say how.
-    `wire_order`, `show_all_wires`: which wires, from the top. `style`, `show_wire_labels`,
-    `wire_options`, `label_options` are those of `qml.draw_mpl`.
+    Returns:
+        A function of the arguments of `qnode`, which gives a figure and its axes. pyplot does not
+        know the figure, which shows itself in a notebook, as SVG, and is written by `savefig`.
 
-    `UnknownLevelError`, a `ValueError`, for a level that there is not; `SeveralPicturesError`, a
-    `ValueError`, where there are several circuits; `NothingToDrawError` and `DrawingOptionError`,
-    which are `TypeError`s; `NoMatplotlibError`, an `ImportError`.
+    Raises:
+        UnknownLevelError: a `ValueError`, for a level that there is not.
+        SeveralPicturesError: a `ValueError`, where there are several circuits.
+        NothingToDrawError: a `TypeError`, for what is not compiled, or runs no circuit.
+        DrawingOptionError: a `TypeError`, for an option that there is not.
+        NoMatplotlibError: an `ImportError`, where matplotlib is not installed.
+
+    Example:
+        >>> import pennylane as qml
+        >>> from diastase import draw_graph, for_loop, qjit
+        >>> @qjit
+        ... @qml.qnode(qml.device("lightning.qubit", wires=1))
+        ... def circuit(n: int):
+        ...     for_loop(0, n, 1)(lambda i: qml.RX(0.1 * i, 0))()
+        ...     return qml.probs()
+        >>> figure, axes = draw_graph(circuit)(5)
+        >>> any("for" in text.get_text() for text in axes.texts)
+        True
+
     """
     if not all(hasattr(qnode, name) for name in ("original_function", "like", "signature")):
         raise NothingToDrawError(

@@ -26,10 +26,25 @@ KINDS = ("pi2", "pi4", "pi8", "arbitrary", "ppm")
 
 @dataclass(frozen=True)
 class CompiledResources(SpecsResources):
-    """Resources of one circuit of a compiled function.
+    """Resources of one circuit of a compiled function: `qml.specs(f)(…).resources`.
 
     `gate_types` (or `gate_counts`), `gate_sizes`, `measurements`, `num_allocs` and `depth` are as
-    in PennyLane; each number is an int or an expression.
+    in PennyLane; each number is an int or an expression of SymPy's.
+
+    Example:
+        >>> import pennylane as qml
+        >>> from diastase import for_loop, qjit
+        >>> @qjit
+        ... @qml.qnode(qml.device("lightning.qubit", wires=1))
+        ... def circuit(n: int):
+        ...     for_loop(0, n, 1)(lambda i: qml.RX(0.1, 0))()
+        ...     return qml.probs()
+        >>> resources = qml.specs(circuit)(3).resources
+        >>> resources.num_gates, resources.subs(n=7).num_gates, resources.lower.num_gates
+        (n, 7, n)
+        >>> resources.expected().num_gates, "RX: n" in resources.to_pretty_str()
+        (n, True)
+
     """
 
     total: Number = 0
@@ -55,10 +70,20 @@ class CompiledResources(SpecsResources):
         return self.total
 
     def subs(self, given: Mapping[Any, Any] | None = None, /, **values: Any) -> "CompiledResources":
-        """The resources for values of symbols and branches, by name or by symbol.
+        """The resources for values of symbols and branches.
 
-        Of a branch, its number; of one of two, the truth of its condition. `ValueError`
-        (`UnknownSymbolError`) for a name that the resources do not depend on.
+        Args:
+            given: values by symbol or by name, integers; of a branch its number, of one of two the
+                truth of its condition.
+            **values: the same by name.
+
+        Returns:
+            Other resources, exact for these values: the circuit is analysed again.
+
+        Raises:
+            UnknownSymbolError: a `ValueError`, for a name that the resources do not depend on.
+            SymbolValueError: a `ValueError`, for a value that the symbol cannot have.
+
         """
         named = {str(name): value for name, value in (given or {}).items()} | values
         return self._analysed.again(named)
@@ -69,9 +94,19 @@ class CompiledResources(SpecsResources):
         return self._analysed.with_policy("lower")
 
     def expected(self, **weights: Any) -> "CompiledResources":
-        """Average counts: for branches, the probability that a condition holds, or one for each.
+        """Average counts over the branches that are open.
 
-        Branches without weights are all taken alike; a depth has no average here.
+        Args:
+            **weights: for each branch, by its name, the probability that its condition holds, or
+                one for each case. Branches without weights are all taken alike.
+
+        Returns:
+            Other resources; the depth, which has no average here, is None.
+
+        Raises:
+            UnknownSymbolError: a `ValueError`, for a name that is no open branch's.
+            SymbolValueError: a `ValueError`, for what is no probability.
+
         """
         return self._analysed.with_policy("expected", weights)
 
@@ -82,7 +117,15 @@ class CompiledResources(SpecsResources):
         return found
 
     def to_pretty_str(self, preindent: int = 0) -> str:
-        """As PennyLane prints it; both bounds where they differ, and where loops are open."""
+        """As PennyLane prints it; both bounds where they differ, and where loops are open.
+
+        Args:
+            preindent: how many spaces each line begins with.
+
+        Returns:
+            The text that `print` shows.
+
+        """
         prefix = " " * preindent
         lines = [SpecsResources.to_pretty_str(self.shown(), preindent)]
         if self.pauli_depth is not None:
@@ -228,23 +271,85 @@ def _described(unknown: Unknown) -> str:
 
 @dataclass(frozen=True)
 class CompiledSpecs(CircuitSpecs):
-    """Specifications of a compiled QNode, as PennyLane's, with `CompiledResources`."""
+    """Specifications of a compiled QNode, as PennyLane's, with `CompiledResources`.
+
+    What `qml.specs(f)` gives of a compiled function `f`. Counts are Python's ints, or expressions
+    of SymPy's in the names of arguments.
+
+    Example:
+        >>> import pennylane as qml
+        >>> from diastase import cond, for_loop, qjit
+        >>> @qjit
+        ... @qml.qnode(qml.device("lightning.qubit", wires=1))
+        ... def circuit(n: int, x: float):
+        ...     for_loop(0, n, 1)(lambda i: qml.RX(x * i, 0))()
+        ...     cond(x > 1)(lambda: qml.X(0))()
+        ...     return qml.probs()
+        >>> specs = qml.specs(circuit)(3, 0.1)
+        >>> specs.resources.gate_types
+        {'RX': n, 'PauliX': 1}
+        >>> specs.subs(n=3).lower.resources.gate_types
+        {'RX': 3, 'PauliX': 0}
+        >>> specs.expected(cond_1=0.25).resources.gate_types
+        {'RX': n, 'PauliX': 0.25}
+        >>> print(specs.to_pretty_str())
+        Device: lightning.qubit
+        ...
+        - PauliX: 0 to 1
+        ...
+
+    """
 
     def subs(self, given: Mapping[Any, Any] | None = None, /, **values: Any) -> "CompiledSpecs":
-        """The specifications for values of symbols and branches; see `CompiledResources.subs`."""
+        """The specifications for values of symbols and branches.
+
+        Args:
+            given: values by symbol or by name, integers; of a branch its number, of one of two the
+                truth of its condition.
+            **values: the same by name.
+
+        Returns:
+            Other specifications, exact for these values.
+
+        Raises:
+            UnknownSymbolError: a `ValueError`, for a name that the counts do not depend on.
+            SymbolValueError: a `ValueError`, for a value that the symbol cannot have.
+
+        """
         return self._with(lambda each: each.subs(given, **values))
 
     @property
     def lower(self) -> "CompiledSpecs":
-        """The same with lower bounds, where branches are open."""
+        """The same with lower bounds, where it is open which branches run."""
         return self._with(lambda each: each.lower)
 
     def expected(self, **weights: Any) -> "CompiledSpecs":
-        """Average counts; see `CompiledResources.expected`."""
+        """Average counts over the branches that are open.
+
+        Args:
+            **weights: for each branch, by its name, the probability that its condition holds, or
+                one for each case. Branches without weights are all taken alike.
+
+        Returns:
+            Other specifications; their depths are None.
+
+        Raises:
+            UnknownSymbolError: a `ValueError`, for a name that is no open branch's.
+            SymbolValueError: a `ValueError`, for what is no probability.
+
+        """
         return self._with(lambda each: each.expected(**weights))
 
     def to_pretty_str(self, tabular: bool = True) -> str:
-        """As PennyLane prints it: several levels as a table, or one after the other."""
+        """As PennyLane prints it, with bounds where they differ.
+
+        Args:
+            tabular: several levels as a table, or one after the other.
+
+        Returns:
+            The text that `print` shows.
+
+        """
         several = tabular and isinstance(self.resources, dict)
         given = self._with(lambda each: each.shown()) if several else self
         return CircuitSpecs.to_pretty_str(given, tabular)

@@ -203,11 +203,18 @@ def _axes(option: str, value: Any) -> AbstractedAxes | None:
 class QjitOptions:
     """What the user asked of `qjit`; public as `diastase.CompileOptions`, Catalyst's name.
 
-    Options are those of `qjit`, with the same defaults, and are checked when this is made.
+    Options are those of `qjit`, by name, with the same defaults, and are checked when this is made.
+    `f.compile_options` is one.
 
-    >>> from diastase import CompileOptions
-    >>> CompileOptions(seed=3).seed
-    3
+    Raises:
+        InvalidOptionError: a `ValueError`, for a value that an option does not take;
+            `UnsupportedOptionError`, `UnknownOptionError`, `ConflictingOptionsError` likewise.
+
+    Example:
+        >>> from diastase import CompileOptions
+        >>> CompileOptions(seed=3).seed
+        3
+
     """
 
     autograph: Annotated[bool, flag] = False

@@ -37,13 +37,22 @@ _OF_CATALYST = {
 
 
 def default_pipeline() -> PipelineStages:
-    """Return the stages that programs are compiled in, as a new list for `qjit(pipelines=…)`.
+    """Return the stages that programs are compiled in, as a list that may be edited.
 
-    >>> stages = default_pipeline()
-    >>> insert_stage_after(stages, ("clean", ["canonicalize", "cse"]), ref_stage="scalars")
-    >>> @qjit(pipelines=stages)
-    ... def f(x):
-    ...     return x + 1
+    What is made of it is given to `qjit(pipelines=…)`, which refuses it (`PipelineError`, a
+    `ValueError`) where a pass of ours that is needed is missing.
+
+    Returns:
+        A new list of pairs: the name of a stage, and a list of the names of its passes.
+
+    Example:
+        >>> from diastase import qjit
+        >>> from diastase.pipelines import default_pipeline, insert_stage_after
+        >>> stages = default_pipeline()
+        >>> insert_stage_after(stages, ("clean", ["canonicalize", "cse"]), ref_stage="scalars")
+        >>> qjit(lambda x: x + 1, pipelines=stages)(1)
+        Array(2, dtype=int64, weak_type=True)
+
     """
     return continuation.groups(CompileOptions())
 
@@ -51,28 +60,93 @@ def default_pipeline() -> PipelineStages:
 def insert_pass_after(pipeline: list[str], new_pass: str, ref_pass: str) -> None:
     """Insert a pass into a list of passes after another one, where that stands first.
 
-    >>> passes = ["canonicalize", "cse"]
-    >>> insert_pass_after(passes, "symbol-dce", ref_pass="canonicalize")
-    >>> passes
-    ['canonicalize', 'symbol-dce', 'cse']
+    Args:
+        pipeline: the passes of a stage, which is changed.
+        new_pass: a name of ours, or of MLIR's, with its options:
+            `"canonicalize{max-iterations=1}"`.
+        ref_pass: one that is there.
 
-    Raises `NotInPipelineError` or `PipelineError` (a `ValueError` each).
+    Raises:
+        NotInPipelineError: a `ValueError`, if it is not there.
+        PipelineError: a `ValueError`, for what is no list of names.
+
+    Example:
+        >>> from diastase.pipelines import insert_pass_after
+        >>> passes = ["canonicalize", "cse"]
+        >>> insert_pass_after(passes, "symbol-dce", ref_pass="canonicalize")
+        >>> passes
+        ['canonicalize', 'symbol-dce', 'cse']
+
     """
     _insert(pipeline, "pass", new_pass, ref_pass, 1)
 
 
 def insert_pass_before(pipeline: list[str], new_pass: str, ref_pass: str) -> None:
-    """Insert a pass into a list of passes before another one, where that stands first."""
+    """Insert a pass into a list of passes before another one, where that stands first.
+
+    Args:
+        pipeline: the passes of a stage, which is changed.
+        new_pass: a name of ours, or of MLIR's, with its options.
+        ref_pass: one that is there.
+
+    Raises:
+        NotInPipelineError: a `ValueError`, if it is not there.
+        PipelineError: a `ValueError`, for what is no list of names.
+
+    Example:
+        >>> from diastase.pipelines import insert_pass_before
+        >>> passes = ["canonicalize", "cse"]
+        >>> insert_pass_before(passes, "symbol-dce", ref_pass="cse")
+        >>> passes
+        ['canonicalize', 'symbol-dce', 'cse']
+
+    """
     _insert(pipeline, "pass", new_pass, ref_pass, 0)
 
 
 def insert_stage_after(stages: PipelineStages, new_stage: PipelineStage, ref_stage: str) -> None:
-    """Insert a stage into a list of stages after another one, where that stands first."""
+    """Insert a stage into a list of stages after another one, where that stands first.
+
+    Args:
+        stages: a list like `default_pipeline()`, which is changed.
+        new_stage: a name with a list of names of passes.
+        ref_stage: the name of one that is there, ours or Catalyst's.
+
+    Raises:
+        NotInPipelineError: a `ValueError`, if it is not there.
+        PipelineError: a `ValueError`, for what is no list of stages.
+
+    Example:
+        >>> from diastase.pipelines import default_pipeline, insert_stage_after
+        >>> stages = default_pipeline()
+        >>> insert_stage_after(stages, ("mine", ["cse"]), ref_stage="capture")
+        >>> stages[:2]
+        [('capture', ['precheck']), ('mine', ['cse'])]
+
+    """
     _insert(stages, "stage", new_stage, ref_stage, 1)
 
 
 def insert_stage_before(stages: PipelineStages, new_stage: PipelineStage, ref_stage: str) -> None:
-    """Insert a stage into a list of stages before another one, where that stands first."""
+    """Insert a stage into a list of stages before another one, where that stands first.
+
+    Args:
+        stages: a list like `default_pipeline()`, which is changed.
+        new_stage: a name with a list of names of passes.
+        ref_stage: the name of one that is there, ours or Catalyst's.
+
+    Raises:
+        NotInPipelineError: a `ValueError`, if it is not there.
+        PipelineError: a `ValueError`, for what is no list of stages.
+
+    Example:
+        >>> from diastase.pipelines import default_pipeline, insert_stage_before
+        >>> stages = default_pipeline()
+        >>> insert_stage_before(stages, ("mine", ["cse"]), ref_stage="capture")
+        >>> stages[:2]
+        [('mine', ['cse']), ('capture', ['precheck'])]
+
+    """
     _insert(stages, "stage", new_stage, ref_stage, 0)
 
 

@@ -94,41 +94,47 @@ class Stage:
 
     @property
     def qasm(self) -> str:
-        """The one circuit that the program runs, in OpenQASM 3."""
+        """The one circuit that the program runs, in OpenQASM 3; see `QJIT.qasm`."""
         names = self.interface.argument_names
         return openqasm.openqasm_of(self.traced.program.jaxpr, names, self.fun_name)
 
     @property
     def qir(self) -> str:
-        """The one circuit that the program runs, in QIR 2.0; it takes no arguments."""
+        """The one circuit that the program runs, in QIR 2.0; see `QJIT.qir`."""
         names = self.interface.argument_names
         return qir_export.qir_of(self.traced.program.jaxpr, names, self.fun_name)
 
     @property
     def in_tree(self) -> Any:
-        """Structure of `(args, kwargs)`, without static arguments."""
+        """Structure of `(args, kwargs)`, a `PyTreeDef`, without static arguments."""
         return self.interface.in_tree
 
     @property
     def out_tree(self) -> Any:
-        """Structure of the results."""
+        """Structure of the results, a `PyTreeDef`."""
         return self.interface.out_tree
 
     @property
     def in_avals(self) -> Any:
-        """Types of the arguments, as `(args, kwargs)`."""
+        """Types of the arguments, abstract values of JAX's, as `(args, kwargs)`."""
         return self.in_tree.unflatten(self.traced.in_avals)
 
     @property
     def out_info(self) -> Any:
-        """Types of the results, in their structure; a size may be symbolic."""
+        """Types of the results, `jax.ShapeDtypeStruct`s; a size may be symbolic."""
         return self.out_tree.unflatten(
             jax.ShapeDtypeStruct(aval.shape, aval.dtype, weak_type=aval.weak_type)
             for aval in self.traced.out_avals
         )
 
     def cost_analysis(self) -> dict[str, Any]:
-        """Estimate `flops` and `bytes accessed`, before any fusion; symbolic where sizes are."""
+        """Estimate what one run costs, before any fusion.
+
+        Returns:
+            A dictionary with `flops`, `transcendentals` (operations) and `bytes accessed`: numbers,
+            or expressions where sizes are symbolic.
+
+        """
         return cost_of(self.traced.program.jaxpr)
 
     def _compiled(self, compilation: Compilation, module: LoweredModule | None) -> "Compiled":
@@ -194,7 +200,30 @@ class Stage:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Traced(Stage):
-    """A function traced for certain types: a jaxpr."""
+    """A function traced for certain types: a jaxpr. What `f.trace(…)` gives.
+
+    Example:
+        >>> from diastase import qjit
+        >>> traced = qjit(lambda x: 2 * x).trace(1.0)
+        >>> traced
+        <Traced <lambda>(x: float64[]) -> float64[]>
+        >>> traced.jaxpr
+        { lambda ; a:f64[]. let b:f64[] = mul 2.0:f64[] a in (b,) }
+        >>> traced.fun_name, traced.out_info.dtype, traced.cost_analysis()["flops"]
+        ('<lambda>', dtype('float64'), 1)
+        >>> traced.in_tree, traced.out_tree, traced.in_avals[1], traced.assumptions
+        (PyTreeDef(((*,), {})), PyTreeDef(*), {}, ())
+        >>> traced.report().native
+        1
+        >>> traced.lower().compile()(3.0)
+        Array(6., dtype=float64, weak_type=True)
+        >>> import pennylane as qml
+        >>> circuit = qml.QNode(lambda: qml.probs(), qml.device("lightning.qubit", wires=1))
+        >>> traced = qjit(circuit).trace()
+        >>> traced.qasm.splitlines()[0], "__quantum__" in traced.qir
+        ('OPENQASM 3.0;', True)
+
+    """
 
     @property
     def assumptions(self) -> tuple[str, ...]:
@@ -202,17 +231,41 @@ class Traced(Stage):
         return tuple(assumption.text for assumption in self.traced.program.assumptions)
 
     def report(self) -> Report:
-        """Tell what becomes of the program in lowering: what is native, what runs on the host."""
+        """Tell what becomes of the program in lowering: what is native, what runs on the host.
+
+        Returns:
+            A `Report`.
+
+        Raises:
+            CompileError: if something in the program cannot be compiled.
+
+        """
         return self.lower().report()
 
     def lower(self) -> "Lowered":
-        """Translate the jaxpr to MLIR: StableHLO, control flow, the quantum dialect."""
+        """Translate the jaxpr to MLIR: StableHLO, control flow, the quantum dialect.
+
+        Returns:
+            A `Lowered`.
+
+        Raises:
+            CompileError: if something in the program cannot be compiled.
+
+        """
         with without_forks(), fewer_collections():
             module = diastase_mlir.lower(self.traced.program)
         return Lowered(self.interface, self.traced, module, tracing_seconds=self.tracing_seconds)
 
     def compile(self) -> "Compiled":
-        """Lower and compile, or find in the cache what that has given before, and load it."""
+        """Lower and compile, or find in the cache what that has given before, and load it.
+
+        Returns:
+            A `Compiled`.
+
+        Raises:
+            CompileError: if something in the program cannot be compiled.
+
+        """
         with progress_of(self.fun_name), without_forks(), fewer_collections():
             made = compile_program(self.traced.program, self.interface.options)
         return self._compiled(made.compilation, made.module)
@@ -226,7 +279,25 @@ class Traced(Stage):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Lowered(Stage):
-    """A program in MLIR, before any pass."""
+    """A program in MLIR, before any pass of the pipeline. What `traced.lower()` gives.
+
+    Example:
+        >>> from diastase import qjit
+        >>> lowered = qjit(lambda x: 2 * x).lower(1.0)
+        >>> print(lowered.as_text())
+        module {
+          func.func @diastase_entry(%arg0: tensor<f64>) -> tensor<f64> {
+            %cst = stablehlo.constant dense<2.000000e+00> : tensor<f64>
+            %0 = stablehlo.multiply %cst, %arg0 : tensor<f64>
+            return %0 : tensor<f64>
+          }
+        }
+        >>> lowered.compiler_ir().body.operations[0].name
+        StringAttr("diastase_entry")
+        >>> lowered.report().native, lowered.compile()(3.0)
+        (1, Array(6., dtype=float64, weak_type=True))
+
+    """
 
     module: LoweredModule
 
@@ -235,11 +306,20 @@ class Lowered(Stage):
     ) -> str:
         """Print the program: as lowered, or as a stage of the pipeline leaves it.
 
-        `dialect`: `stablehlo` (the default), `circuits` (the same: the passes that QNodes ask for
-        have been applied), `llvm_dialect`, `llvm_ir`, or the name of a stage
-        (`debug.get_compilation_stages_groups`).
-        `debug_info` adds the user's line to every operation; `generic` prints every operation in
-        MLIR's generic form, for tools that do not know its dialect.
+        Args:
+            dialect: "stablehlo" (the default), "circuits" (the same: the passes that QNodes ask for
+                have been applied), "llvm_dialect", "llvm_ir", or the name of a stage
+                (`debug.get_compilation_stages_groups`).
+            debug_info: adds the user's line to every operation.
+            generic: prints every operation in MLIR's generic form, for tools that do not know its
+                dialect.
+
+        Returns:
+            The text, MLIR or LLVM IR.
+
+        Raises:
+            InvalidOptionError: a `ValueError`, for a dialect that there is not.
+
         """
         options, stage = self._stage(dialect)
         if stage == LOWERED and not (debug_info or generic or options.use_nameloc):
@@ -249,10 +329,18 @@ class Lowered(Stage):
         )
 
     def compiler_ir(self, dialect: str | None = None) -> Any:
-        """Return the program as a module of jaxlib's MLIR: as lowered, or as a stage leaves it.
+        """The program as a module of jaxlib's MLIR: as lowered, or as a stage leaves it.
 
-        `dialect` as for `as_text`, but for LLVM IR, which is no MLIR. The module is in a context of
-        its own, in which dialects that jaxlib does not have are unregistered.
+        Args:
+            dialect: as for `as_text`, but for LLVM IR, which is no MLIR.
+
+        Returns:
+            The module, in a context of its own, in which dialects that jaxlib does not have are
+            unregistered.
+
+        Raises:
+            InvalidOptionError: a `ValueError`, for a dialect that there is not.
+
         """
         options, stage = self._stage(dialect, mlir_only=True)
         return diastase_mlir.stage_module(self.module, options, stage)
@@ -275,11 +363,24 @@ class Lowered(Stage):
         return options, stage
 
     def report(self) -> Report:
-        """Tell what became of the program: what is native, what runs on the host, and why."""
+        """Tell what became of the program: what is native, what runs on the host, and why.
+
+        Returns:
+            A `Report`.
+
+        """
         return self._report_of(self.module)
 
     def compile(self) -> "Compiled":
-        """Compile to a shared library for this machine, and load it."""
+        """Compile to a shared library for this machine, and load it.
+
+        Returns:
+            A `Compiled`.
+
+        Raises:
+            CompileError: if something in the program cannot be compiled.
+
+        """
         with progress_of(self.fun_name), without_forks(), fewer_collections():
             compilation = diastase_mlir.compile_module(self.module, self.interface.options)
         return self._compiled(compilation, self.module)
@@ -293,7 +394,27 @@ class Lowered(Stage):
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Compiled(Stage):
-    """A loaded shared library; call it with the arguments that it was compiled for."""
+    """A loaded shared library; call it with the arguments that it was compiled for.
+
+    Static arguments are left out, and nothing is ever compiled again: `ArgumentMismatchError` and
+    `StructureMismatchError`, which are `TypeError`s, for others, `CompiledTransformError` under
+    transformations of JAX.
+
+    Example:
+        >>> from diastase import qjit
+        >>> compiled = qjit(lambda x: 2 * x).trace(1.0).compile()
+        >>> compiled(3.0)
+        Array(6., dtype=float64, weak_type=True)
+        >>> compiled.memory_analysis().output_size_in_bytes
+        8
+        >>> "fmul" in compiled.as_text(), compiled.library.suffix, len(compiled.timings) > 0
+        (True, '.so', True)
+        >>> compiled.origin in ("compiled", "found in the cache"), compiled.report().native
+        (True, 1)
+        >>> type(compiled.runtime_executable()).__name__
+        'PreparedCall'
+
+    """
 
     found_module: LoweredModule | None
     """None where the program was found in the cache as it was traced."""
@@ -329,7 +450,27 @@ class Compiled(Stage):
     ) -> Path:
         """Write the program to a file, which `diastase_runtime.load` makes a function of.
 
-        It takes the arguments that this one takes; options as those of `QJIT.save`.
+        Args:
+            path: of the file, which is written anew.
+            target_cpu: as for `QJIT.save`.
+            sources: as for `QJIT.save`.
+
+        Returns:
+            The path. The loaded function takes the arguments that this one takes.
+
+        Raises:
+            TargetProcessorError: a `ValueError`, for a processor that there is not.
+            NeedsPythonError: a `NotImplementedError`, for programs that call Python.
+            UnsavableError: a `TypeError`, for pytrees of classes of one's own, say.
+            SaveError: an `OSError`, if the file cannot be written.
+
+        Example:
+            >>> import diastase_runtime
+            >>> from diastase import qjit
+            >>> path = qjit(lambda x: 2 * x).trace(1.0).compile().save("double.diastase")
+            >>> float(diastase_runtime.load(path)(3.0))
+            6.0
+
         """
         called = saving.Called(self.fun_name)
         return saving.save_programs(
@@ -342,7 +483,12 @@ class Compiled(Stage):
         return getattr(self.prepared, "programs", (self,))
 
     def as_text(self) -> str:
-        """Print the optimised program as LLVM IR."""
+        """Print the optimised program.
+
+        Returns:
+            LLVM IR as text.
+
+        """
         return diastase_mlir.llvm_ir_text(self.module, self.interface.options)
 
     @property
@@ -356,11 +502,21 @@ class Compiled(Stage):
         return self.compilation.timings
 
     def report(self) -> Report:
-        """Tell what became of the program: what runs on the host and why, sizes, times, costs."""
+        """Tell what became of the program: what runs on the host and why, sizes, times, costs.
+
+        Returns:
+            A `Report`.
+
+        """
         return self._report_of(self.module, self.compilation, self.prepared.executable.work)
 
     def memory_analysis(self) -> MemoryStatistics:
-        """Sizes of arguments, results and machine code."""
+        """Sizes of arguments, results and machine code.
+
+        Returns:
+            A `MemoryStatistics`, in bytes.
+
+        """
         return MemoryStatistics(
             argument_size_in_bytes=sum(bytes_of(aval) for aval in self.traced.in_avals),
             output_size_in_bytes=sum(bytes_of(aval) for aval in self.traced.out_avals),
@@ -368,7 +524,12 @@ class Compiled(Stage):
         )
 
     def runtime_executable(self) -> PreparedCall:
-        """Return the loaded program itself."""
+        """The loaded program itself, as JAX's users ask for it.
+
+        Returns:
+            An object that is called with a list of the arguments' leaves.
+
+        """
         return self.prepared
 
     def _rows(self) -> list[tuple[str, str]]:

@@ -23,9 +23,26 @@ _LIBRARIES = {".so", ".dylib", ".dll", *EXTENSION_SUFFIXES}
 
 
 class Pass:
-    """A pass with options: `Pass("merge_rotations", loops=False)`; those without a value are True.
+    """A pass with its options.
 
     `diastase.passes.pipeline` and `qjit(circuit_transform_pipeline=…)` take lists of them.
+
+    Args:
+        name: of a pass of ours, or one given to `register_pass`.
+        *options: names of options that are True.
+        **valued_options: other options, numbers, booleans and strings.
+
+    Raises:
+        UnknownPassError: a `ValueError`, for a pass that there is not.
+        PassOptionError: a `TypeError`, for an option that the pass does not have.
+        OptionValueError: a `ValueError`, for a value that an option does not take.
+
+    Example:
+        >>> from diastase.passes import Pass, pipeline
+        >>> Pass("merge_rotations", loops=False)
+        Pass('merge_rotations', loops=False)
+        >>> simplified = pipeline([Pass("cancel_inverses"), Pass("merge_rotations")])
+
     """
 
     def __init__(self, name: str, *options: str, **valued_options: Any) -> None:
@@ -42,7 +59,32 @@ class Pass:
 
 
 class PassPlugin(Pass):
-    """A pass that a plugin registers, with options."""
+    """A pass that a plugin registers, with its options; taken where a `Pass` is.
+
+    Args:
+        path: of a Python file, or of a package's folder, or the name of an entry point. It is run
+            once in a process.
+        name: of the pass, which it gives to `register_pass`.
+        *options: names of options that are True.
+        **valued_options: other options, numbers, booleans and strings.
+
+    Raises:
+        PassPluginError: a `ValueError`, for what is no plugin, a library of MLIR's among it.
+        UnknownPassError: a `ValueError`, for a pass that it does not register.
+
+    Example:
+        >>> from pathlib import Path
+        >>> from diastase.passes import PassPlugin
+        >>> _ = Path("plugin.py").write_text('''
+        ... from diastase.passes import register_pass
+        ...
+        ... @register_pass("little")
+        ... def little(circuit, *, steps=1): ...
+        ... ''')
+        >>> PassPlugin("plugin.py", "little", steps=2)
+        PassPlugin('little', steps=2)
+
+    """
 
     def __init__(self, path: str | Path, name: str, *options: str, **valued_options: Any) -> None:
         self.path = path

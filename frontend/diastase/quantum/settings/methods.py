@@ -98,26 +98,37 @@ def set_method(
 def set_method(*args: Any, **kwargs: Any) -> Any:
     """Say by which method a QNode is simulated, whatever `qjit(method=…)` says of others.
 
-    >>> import pennylane as qml
-    >>> import diastase
-    >>> @diastase.qjit(seed=1)
-    ... @diastase.set_method("trajectories", trajectories=200)
-    ... @qml.qnode(qml.device("default.mixed", wires=1))
-    ... def circuit(p):
-    ...     qml.BitFlip(p, wires=0)
-    ...     return qml.probs(wires=0)
-    >>> circuit(0.0)
-    Array([1., 0.], dtype=float64)
-
     A decorator, or a function of a QNode, which it copies: `set_method(circuit, "density")`.
 
-    `method`: `"statevector"`, without noise; `"density"`, exact and with derivatives, for up to a
-    dozen or so wires; `"trajectories"`, state vectors whose noise is drawn at random; `"clifford"`;
-    `"automatic"`; None for what the program or the device says.
-    `trajectories`: how many are averaged where there are no shots (1000); with shots, each shot is
-    a trajectory.
-    `standard_errors`: with trajectories and without shots, results are pairs: what the QNode
-    returns, and as much again with the standard error of each number.
+    Args:
+        *args: the method, or a QNode and the method; then the number of trajectories. Methods are
+            "statevector", without noise; "density", exact and with derivatives, for up to a dozen
+            or so wires; "trajectories", state vectors whose noise is drawn at random; "clifford", a
+            stabilizer tableau; "automatic"; None for what the program or the device says.
+        **kwargs: `method` and `trajectories`, the same by name: how many are averaged where there
+            are no shots (1000); with shots, each shot is a trajectory. `standard_errors=True`: with
+            trajectories and without shots, results are pairs: what the QNode returns, and as much
+            again with the standard error of each number.
+
+    Returns:
+        A QNode, or a decorator of one.
+
+    Raises:
+        MethodChoiceError: a `ValueError`, for a method or a number that there is not, and for what
+            is no QNode.
+
+    Example:
+        >>> import pennylane as qml
+        >>> import diastase
+        >>> @diastase.qjit(seed=1)
+        ... @diastase.set_method("trajectories", trajectories=200)
+        ... @qml.qnode(qml.device("default.mixed", wires=1))
+        ... def circuit(p):
+        ...     qml.BitFlip(p, wires=0)
+        ...     return qml.probs(wires=0)
+        >>> circuit(0.0)
+        Array([1., 0.], dtype=float64)
+
     """
     if "qnode" in kwargs:
         return set_method(kwargs.pop("qnode"), *args, **kwargs)

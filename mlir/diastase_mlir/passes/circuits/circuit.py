@@ -41,7 +41,37 @@ class Block:
 
 @dataclass(eq=False)
 class Circuit:
-    """The operations on one register."""
+    """The operations on one register: what a pass is given.
+
+    `docs/adding-a-pass.md` says what a pass may rely on, and what it must not do.
+
+    Example:
+        >>> import pennylane as qml
+        >>> from diastase import passes, qjit
+        >>> @passes.register_pass("halve_rotations")
+        ... def halve_rotations(circuit):
+        ...     def pattern(gate, circuit):
+        ...         if gate.name != "RX":
+        ...             circuit.erase(gate)
+        ...             return
+        ...         with circuit.before(gate):
+        ...             half = passes.values.multiply(gate.parameters[0], 0.5)
+        ...         circuit.replace(gate, [passes.New.like(gate, [half])] * 2)
+        ...     circuit.rewrite(pattern)
+        ...     circuit.collect()
+        ...     print([gate.name for gate in circuit.gates()])
+        >>> @qjit
+        ... @passes.apply_pass("halve_rotations")
+        ... @qml.qnode(qml.device("lightning.qubit", wires=1))
+        ... def circuit(x):
+        ...     qml.Identity(0)
+        ...     qml.RX(x, 0)
+        ...     return qml.expval(qml.Z(0))
+        >>> print(qml.draw(circuit)(0.1))
+        ['RX', 'RX']
+        0: ──RX(x*0.5)──RX(x*0.5)─┤  <Z>
+
+    """
 
     allocation: Any
     """Its `quantum.alloc`."""
@@ -62,7 +92,7 @@ class Circuit:
         return circuit
 
     def collect(self) -> None:
-        """Find all operations anew: after they were changed by other means than these."""
+        """Find all operations anew: after they were changed by other means than these methods."""
         self.stale = False
         self.blocks, self.wires, self.members = [], {}, set()
         _collect(self, self.allocation.operation.block, {self.allocation.register})
@@ -75,16 +105,24 @@ class Circuit:
     # --- what there is ---------------------------------------------------------------------------
 
     def gates(self) -> list[Gate]:
-        """All gates, in program order within a block, outer blocks first."""
+        """All gates as they are now.
+
+        Returns:
+            A list of `Gate`s, in program order within a block, outer blocks first.
+
+        """
         self.refresh()
         named = ("quantum.gate", "quantum.unitary")
         operations = (operation for block in self.blocks for operation in block.operations)
         return [Gate(operation) for operation in operations if operation.operation.name in named]
 
     def rewrite(self, pattern: Callable[[Gate, "Circuit"], Any]) -> None:
-        """Call a pattern with each gate once, in program order; it may replace it and those before.
+        """Call a pattern with each gate once, in program order.
 
-        A gate that the pattern makes is not given to it, but the ones after see it.
+        Args:
+            pattern: takes the gate and the circuit; it may replace the gate, and those before. A
+                gate that it makes is not given to it, but the ones after see it.
+
         """
         for gate in self.gates():
             pattern(gate, self)
@@ -93,19 +131,43 @@ class Circuit:
 
     @contextmanager
     def before(self, gate: Gate) -> Generator[None]:
-        """Emit what is created inside just before a gate, as on its line."""
+        """Emit what is created inside just before a gate, as on its line.
+
+        Args:
+            gate: one of the circuit's, as it is now.
+
+        Yields:
+            Nothing.
+
+        """
         with ir.InsertionPoint(gate.operation), gate.operation.operation.location:
             yield
 
     def erase(self, gates: Gate | Sequence[Gate]) -> None:
-        """Take gates away, whose product is the identity."""
+        """Take gates away, whose product is the identity.
+
+        Args:
+            gates: one, or several that directly follow each other on the same qubits.
+
+        Raises:
+            InvalidPassError: a `TypeError`, if they do not.
+
+        """
         self.replace(gates, [])
 
     def replace(self, gates: Gate | Sequence[Gate], by: Sequence[New]) -> None:
         """Put new gates in the place of one, or of several that directly follow each other.
 
         The new ones stand where the last one stood, and say that they come from the line of the
-        first one.
+        first one. Their product must be the same, global phase included.
+
+        Args:
+            gates: one, or several that directly follow each other on the same qubits.
+            by: `New` gates, in order, on positions among the bits of the first one.
+
+        Raises:
+            InvalidPassError: a `TypeError`, if they do not follow each other.
+
         """
         self.stale = True
         chain = [gates] if isinstance(gates, Gate) else list(gates)

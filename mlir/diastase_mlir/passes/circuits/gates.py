@@ -30,7 +30,34 @@ UNITARY = "QubitUnitary"
 
 @dataclass(frozen=True)
 class Gate:
-    """A gate on the bits that it acts on."""
+    """A gate on the bits that it acts on, as a pass sees it.
+
+    A bit is an MLIR value, the state of one qubit at one place; a gate takes bits and gives others.
+
+    Example:
+        >>> import pennylane as qml
+        >>> from diastase import passes, qjit
+        >>> @passes.register_pass("look_at_gates")
+        ... def look_at_gates(circuit):
+        ...     first, last = circuit.gates()
+        ...     print(first.name, len(first.targets), len(first.controls), first.control_values)
+        ...     print(len(first.parameters), len(first.bits), len(first.results))
+        ...     print(last.before == passes.gate_before(last.bits[0]) == first)
+        ...     print(passes.values.matrix_of(last.matrix).shape)
+        >>> @qjit
+        ... @passes.apply_pass("look_at_gates")
+        ... @qml.qnode(qml.device("lightning.qubit", wires=2))
+        ... def circuit(x):
+        ...     qml.ctrl(qml.RX, 0, [0])(x, 1)
+        ...     qml.QubitUnitary([[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, -1]], [0, 1])
+        ...     return qml.probs()
+        >>> _ = circuit(0.1)
+        RX 1 1 [False]
+        1 2 2
+        True
+        (4, 4)
+
+    """
 
     operation: Any
     """The MLIR operation."""
@@ -44,7 +71,7 @@ class Gate:
 
     @property
     def parameters(self) -> list[ir.Value]:
-        """Angles; none where the gate is given by its matrix."""
+        """Angles in radians, as MLIR values; none where the gate is given by its matrix."""
         inner = self.operation.operation
         if inner.name == "quantum.unitary":
             return []
@@ -53,7 +80,7 @@ class Gate:
 
     @property
     def matrix(self) -> ir.Value:
-        """The matrix of a gate that is given by it."""
+        """The matrix of a gate that is given by it, as an MLIR value (`values.matrix_of`)."""
         return self.operation.matrix
 
     @property
@@ -100,7 +127,24 @@ class Gate:
 
 
 def gate_before(bit: ir.Value) -> Gate | None:
-    """The gate that a bit comes from; None where it was just extracted or measured."""
+    """The gate that a bit comes from.
+
+    Args:
+        bit: one of the `bits` of a gate.
+
+    Returns:
+        A `Gate`; None where the bit was just taken from the register, or measured.
+
+    Example:
+        >>> from diastase import passes
+        >>> @passes.register_pass("drop_second_x")
+        ... def drop_second_x(circuit):
+        ...     for gate in circuit.gates():
+        ...         before = passes.gate_before(gate.bits[0])
+        ...         if gate.name == "PauliX" and before is not None and before.name == "PauliX":
+        ...             circuit.erase([before, gate])
+
+    """
     operation = defining(bit)
     if operation is None or operation.name not in ("quantum.gate", "quantum.unitary"):
         return None
@@ -109,7 +153,26 @@ def gate_before(bit: ir.Value) -> Gate | None:
 
 @dataclass(frozen=True)
 class New:
-    """A gate to be made: of the gate table, on positions among the bits of the gate that goes."""
+    """A gate to be made, in the place of others (`Circuit.replace`).
+
+    Args:
+        name: PennyLane's, of the gate table.
+        wires: positions among the bits of the (first) gate that goes.
+        parameters: angles in radians, numbers or MLIR values.
+        controls: positions of wires that control it.
+        control_values: at which it acts; all True by default.
+
+    Example:
+        >>> from diastase import passes
+        >>> @passes.register_pass("z_as_phase")
+        ... def z_as_phase(circuit):
+        ...     for gate in circuit.gates():
+        ...         if gate.name == "PauliZ":
+        ...             circuit.replace(gate, [passes.New("PhaseShift", [0], [3.141592653589793])])
+        ...         if gate.name == "RZ":
+        ...             circuit.replace(gate, [passes.New.like(gate, gate.parameters)])
+
+    """
 
     name: str
     wires: Sequence[int]
@@ -119,7 +182,16 @@ class New:
 
     @staticmethod
     def like(gate: Gate, parameters: Sequence[Number]) -> "New":
-        """The same gate with other parameters."""
+        """The same gate with other parameters.
+
+        Args:
+            gate: of which it has the name, the targets and the controls.
+            parameters: angles in radians, as many as the gate has.
+
+        Returns:
+            A `New` gate.
+
+        """
         targets, controls = len(gate.targets), len(gate.controls)
         return New(
             gate.name,

@@ -91,7 +91,44 @@ PASSES: dict[str, CircuitPass] = {}
 def register_pass(
     name: str, *, built_in: bool = False, of: Subject = "circuit"
 ) -> Callable[[Any], Any]:
-    """Make a function of a circuit, or a class of patterns, a pass of this name."""
+    """Make a function of a circuit, or a class of patterns, a pass of this name.
+
+    The function is called with a `Circuit`, and changes it; instances of a class are called with
+    each `Gate` and the circuit. Options are the parameters after the first, given by name; of a
+    class, all of them.
+
+    Args:
+        name: under which it is asked for; a later pass of the same name takes its place.
+        built_in: for the package itself: then it cannot be replaced.
+        of: what it is given; all but "circuit" are for the package itself.
+
+    Returns:
+        A decorator, which gives the function or class itself.
+
+    Raises:
+        InvalidPassError: a `TypeError`, for a name of ours, and what takes no circuit.
+
+    Example:
+        >>> import pennylane as qml
+        >>> from diastase import passes, qjit
+        >>> @passes.register_pass("drop_small_rotations")
+        ... def drop_small_rotations(circuit, *, below=1e-9):
+        ...     for gate in circuit.gates():
+        ...         if gate.name in ("RX", "RY", "RZ"):
+        ...             angle = passes.values.constant_of(gate.parameters[0])
+        ...             if angle is not None and abs(angle) < below:
+        ...                 circuit.erase(gate)
+        >>> @qjit
+        ... @passes.apply_pass("drop_small_rotations", below=0.01)
+        ... @qml.qnode(qml.device("lightning.qubit", wires=1))
+        ... def circuit():
+        ...     qml.RX(0.001, 0)
+        ...     qml.RY(0.1, 0)
+        ...     return qml.state()
+        >>> print(qml.draw(circuit)())
+        0: ──RY(0.10)─┤  State
+
+    """
     if of not in get_args(Subject):
         raise _invalid(name, f"there are no passes of {of!r}")
 

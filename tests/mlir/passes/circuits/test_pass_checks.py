@@ -51,3 +51,8 @@ def test_costs_and_idempotence():
         PassCheck("t_twice", never_more=gates)([T], 0.3)
     with pytest.raises(PassFailure, match="a second time"):
         PassCheck("t_twice", idempotent=True)([T], 0.3)
+
+
+def test_circuits_have_three_wires():
+    with pytest.raises(ValueError, match="3 wires or more, not on 2"):
+        check_pass("cancel_inverses", wires=2)
