@@ -30,6 +30,7 @@ from diastase_runtime.distributed.batches import read_batch
 from diastase_runtime.distributed.chunks import chunk_size
 from diastase_runtime.distributed.elements import Work
 from diastase_runtime.saved.function import read_content
+from diastase_runtime.version import __version__
 
 QUBITS, LAYERS = 12, 12
 RESULTS = Path(__file__).parent / "results" / "cluster.md"
@@ -188,7 +189,9 @@ def own_share() -> float:
     with TemporaryDirectory() as folder:
         path = empty.save(Path(folder, "empty.diastase"), types="f64")
         content, checksum, manifest = read_content(path)
-    work = Work(manifest.name, checksum, (0,), manifest.programs[0].out_structure, 0, 1, 1)
+    work = Work(
+        manifest.name, checksum, (0,), manifest.programs[0].out_structure, 0, 1, 1, __version__
+    )
     workers.run_chunk(content, work, batch.columns, 0, 1)
     began = time.process_time()
     for _ in range(5000):

@@ -7,6 +7,7 @@ here, too.
 """
 
 import shutil
+from collections.abc import Callable
 from contextlib import suppress
 from os import PathLike
 from typing import Any
@@ -19,7 +20,7 @@ from diastase_runtime import distributed
 from diastase_runtime.distributed.batches import read_batch
 from diastase_runtime.distributed.errors import BatchError
 from diastase_runtime.saved.function import SavedFunction, read_content
-from diastase_runtime.saved.pytrees import builder, flatten
+from diastase_runtime.saved.pytrees import flatten
 from diastase_runtime.trusted_files import temporary_folder
 
 __all__ = ["map"]
@@ -97,13 +98,26 @@ def map(
     _refuse_tracers(batches)
     batch = read_batch(batches).of_dtypes(jax.dtypes.canonicalize_dtype)  # as calls have them
     types = [jax.ShapeDtypeStruct(leaf.shape, leaf.dtype) for leaf in batch.element(0)]
-    args, _ = builder(batch.structure)(types)
+    args = jax.tree.unflatten(jax.tree.structure(batches), types)  # with classes of the user's
     folder = temporary_folder("diastase-")
     try:
         path = function.save(folder / "mapped.diastase", types=args)
-        return distributed.map_content(*read_content(path), batch, **options)
+        classes = _named_tuples(function.compiled_for(args, {}).out_tree)
+        return distributed.map_content(*read_content(path), batch, **options, classes=classes)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _named_tuples(tree: Any) -> list[Callable[..., Any]]:
+    """The classes of named tuples in a pytree, in the order in which they begin."""
+    node = tree.node_data()
+    if node is None:
+        return []
+    kind: Any = node[0]
+    is_named = issubclass(kind, tuple) and hasattr(kind, "_fields")
+    return ([kind] if is_named else []) + [
+        one for child in tree.children() for one in _named_tuples(child)
+    ]
 
 
 def _refuse_tracers(batches: tuple[Any, ...]) -> None:

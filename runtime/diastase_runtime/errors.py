@@ -392,8 +392,8 @@ class AssumptionError(DiastaseError, ValueError):
     )
     label: ClassVar[str] = "asks while tracing"
     help: ClassVar[str] = (
-        "call the function through qjit, which compiles it again for such sizes, or make the "
-        "argument static (static_argnums)"
+        "call the function through qjit, which compiles it again for such sizes (before it is "
+        "saved or mapped, if it is), or make the argument static (static_argnums)"
     )
     assumption: str
     left: int

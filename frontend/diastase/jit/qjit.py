@@ -411,7 +411,7 @@ class QJIT(ProgramTexts, Generic[P, R]):
         if types is not None or target_cpu is not None:
             self._specialisations.refuse_if_replaced(self._signature.name)
         if types is not None:
-            programs = [self._compiled_for(*each) for each in named_types.read_types(types)]
+            programs = [self.compiled_for(*each) for each in named_types.read_types(types)]
         signature = self._signature
         names = signature.positional_names()
         called = saving.Called(
@@ -423,7 +423,7 @@ class QJIT(ProgramTexts, Generic[P, R]):
         every = [program for compiled in programs for program in compiled.alternatives]
         return saving.save_programs(Path(path), called, every, target_cpu, sources=sources)
 
-    def _compiled_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compiled:
+    def compiled_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Compiled:
         """The program for these types."""
         call = self._signature.split(args, kwargs)
         arguments = read_arguments(self._signature, call, may_be_types=True)

@@ -53,6 +53,8 @@ class Work(NamedTuple):
     seed: int
     repeats: int
     threads: int
+    version: str
+    """Of this package, where the work is given out."""
 
 
 def run_range(

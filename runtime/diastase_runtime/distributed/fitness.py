@@ -4,7 +4,8 @@ In: a client. Out: nothing, or `UnfitWorkerError`. Dask ends a worker that canno
 gives the task to the next one; so what has no `diastase-runtime`, or another one than this, must be
 found out by a function of Python's own. Each is asked once for a client.
 
-The trap: a worker that comes later, in the middle of a map, has not been asked.
+The trap: a worker that comes later, in the middle of a map, has not been asked. It ends with the
+first task that it cannot read; where it has another version, the task says so (`check_version`).
 """
 
 import pkgutil
@@ -42,11 +43,20 @@ def check_cluster(client: Any, function: str) -> None:
             asked.add(worker)
 
 
+def check_version(of_worker: str, wanted: str) -> None:
+    """Refuse a worker with another version than who gives the work out; raises `ImportError`."""
+    if of_worker != wanted:
+        raise ImportError(f"it has diastase-runtime {of_worker}, and the client {wanted}")
+
+
 def _check(function: str, who: str, version: Any) -> None:
     error: Exception | None = None
     if isinstance(version, _NO_PACKAGE):
         error = version
-    elif isinstance(version, str) and version != __version__:
-        error = ImportError(f"it has diastase-runtime {version}, and this process {__version__}")
+    elif isinstance(version, str):
+        try:
+            check_version(version, __version__)
+        except ImportError as wrong:
+            error = wrong
     if error is not None:
         raise UnfitWorkerError(function=function, worker=who, error=error) from error

@@ -15,9 +15,9 @@ import copy
 import math
 import os
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import Any
 
@@ -78,6 +78,8 @@ class MappedFutures:
     """The first call of each chunk, and how many calls it has."""
     futures: tuple[Any, ...]
     """Dask's, one for each chunk: of a `Part`, whose `tree()` is the pytree of its results."""
+    classes: Sequence[Callable[..., Any]] = ()
+    """Of the named tuples of the results, as far as this process knows them."""
 
     def __len__(self) -> int:
         """How many chunks there are."""
@@ -110,7 +112,7 @@ class MappedFutures:
         with _connection(self.client, self.work.name, self.elements):
             if progress:
                 _show(self.futures)
-            return joined(self.work, self._parts())
+            return joined(self.work, self._parts(), self.classes)
 
     def _parts(self) -> list[Part]:
         parts: dict[int, Part] = {}
@@ -154,17 +156,30 @@ class MappedFutures:
 
 
 def give_out(
-    client: Any, content: bytes, work: Work, batch: Batch, size: int | None
+    client: Any,
+    content: bytes,
+    work: Work,
+    batch: Batch,
+    size: int | None,
+    classes: Sequence[Callable[..., Any]],
 ) -> MappedFutures:
     """Make tasks of a batch, each of `size` calls, or of as many as are worth while."""
-    return _given_out(client, content, work, batch, size, waits=False)
+    return replace(_given_out(client, content, work, batch, size, waits=False), classes=classes)
 
 
 def run_out(
-    client: Any, content: bytes, work: Work, batch: Batch, size: int | None, *, progress: bool
+    client: Any,
+    content: bytes,
+    work: Work,
+    batch: Batch,
+    size: int | None,
+    classes: Sequence[Callable[..., Any]],
+    *,
+    progress: bool,
 ) -> Any:
     """The same, and the results; where that is interrupted, or fails, nothing goes on."""
     mapped = _given_out(client, content, work, batch, size, waits=True)
+    mapped = replace(mapped, classes=classes)
     try:
         return mapped.result(progress=progress)
     except BaseException:

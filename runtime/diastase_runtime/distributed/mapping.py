@@ -4,13 +4,14 @@ import math
 import operator
 import random
 import time
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from diastase_runtime.distributed.batches import Batch, read_batch
-from diastase_runtime.distributed.elements import Work, run_range
+from diastase_runtime.distributed.elements import Part, Work, run_range
 from diastase_runtime.distributed.errors import (
     BatchError,
     NotCompiledError,
@@ -24,6 +25,7 @@ from diastase_runtime.saved.function import SavedFunction, read_content
 from diastase_runtime.saved.manifest import Manifest, SavedProgram
 from diastase_runtime.saved.pytrees import Structure
 from diastase_runtime.saved.serving import serving, unserved
+from diastase_runtime.version import __version__
 
 
 def map(
@@ -108,8 +110,9 @@ def map_content(
     chunk_size: int | None,
     progress: bool,
     futures: bool,
+    classes: Sequence[Callable[..., Any]] = (),
 ) -> Any:
-    """The same for a file that has been read."""
+    """The same for a file that has been read; `classes` are those of named tuples of results."""
     repeats = _number("repeats", repeats)
     threads = _number("threads", threads, MOST_THREADS)
     if chunk_size is not None:
@@ -122,12 +125,12 @@ def map_content(
     if client is None:
         if futures:
             raise BatchError(reason="futures=True leaves results on a cluster: give a client")
-        return _map_here(content, work, batch, progress=progress)
+        return joined(work, [_run_here(content, work, batch, progress=progress)], classes)
     on_cluster: Any = import_module("diastase_runtime.distributed.futures")
     on_cluster.check_client(client)
     if futures:  # Dask sends parts of the batch later, when its owner may have written other values
-        return on_cluster.give_out(client, content, work, batch.copied(), chunk_size)
-    return on_cluster.run_out(client, content, work, batch, chunk_size, progress=progress)
+        return on_cluster.give_out(client, content, work, batch.copied(), chunk_size, classes)
+    return on_cluster.run_out(client, content, work, batch, chunk_size, classes, progress=progress)
 
 
 def _number(name: str, value: Any, most: float = math.inf, *, least: int = 1) -> int:
@@ -166,7 +169,9 @@ def _work(
     if seed is None:
         seed = random.getrandbits(63)
     structure = programs[0].out_structure
-    return Work(manifest.name, checksum, tuple(numbers), structure, seed, repeats, threads)
+    return Work(
+        manifest.name, checksum, tuple(numbers), structure, seed, repeats, threads, __version__
+    )
 
 
 def _results(program: SavedProgram) -> tuple[Structure, tuple[tuple[str, int], ...]]:
@@ -175,12 +180,11 @@ def _results(program: SavedProgram) -> tuple[Structure, tuple[tuple[str, int], .
     return program.out_structure, leaves
 
 
-def _map_here(content: bytes, work: Work, batch: Batch, *, progress: bool) -> Any:
+def _run_here(content: bytes, work: Work, batch: Batch, *, progress: bool) -> Part:
     function = loaded(work.name, work.checksum, content)
     calls = batch.length * work.repeats
     told = _Bar(calls) if progress else None
-    part = run_range(function, work, batch.columns, 0, calls, told=told)
-    return joined(work, [part])
+    return run_range(function, work, batch.columns, 0, calls, told=told)
 
 
 class _Bar:

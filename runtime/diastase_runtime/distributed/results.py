@@ -2,10 +2,11 @@
 
 In: the parts that chunks have given, in their order. Out: the pytree of a result with one more
 axis; with two, of elements and repetitions, where there are repetitions. Counts of circuits are
-lists, of lists where there are repetitions.
+lists, of lists where there are repetitions. Named tuples are of the user's classes, where whoever
+waits for the results knows them.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,12 @@ from diastase_runtime.distributed.elements import Part, Work, unequal
 from diastase_runtime.saved.pytrees import builder
 
 
-def joined(work: Work, parts: Sequence[Part]) -> Any:
+def joined(work: Work, parts: Sequence[Part], classes: Sequence[Callable[..., Any]] = ()) -> Any:
     """The results of all elements."""
     leaves = [_joined(work, number, parts) for number in range(len(parts[0].leaves))]
     if work.repeats > 1:
         leaves = [leaf.reshape(-1, work.repeats, *leaf.shape[1:]) for leaf in leaves]
-    return builder(work.results)(leaves)
+    return builder(work.results, classes)(leaves)
 
 
 def _joined(work: Work, number: int, parts: Sequence[Part]) -> np.ndarray:

@@ -16,10 +16,12 @@ from pathlib import Path
 from diastase_runtime.distributed.batches import Leaves
 from diastase_runtime.distributed.elements import Part, Work, run_range
 from diastase_runtime.distributed.errors import UnfitWorkerError
+from diastase_runtime.distributed.fitness import check_version
 from diastase_runtime.errors import DiastaseError
 from diastase_runtime.memref import keep_freed_memory_always
 from diastase_runtime.saved.errors import DamagedFileError
 from diastase_runtime.saved.function import SavedFunction, load_from
+from diastase_runtime.version import __version__
 
 MOST_FUNCTIONS = 32
 """That a process, or a cluster for a client, keeps."""
@@ -71,8 +73,9 @@ def run_timed(content: bytes, work: Work, columns: Leaves, first: int, count: in
 def _function(content: bytes, work: Work) -> SavedFunction:
     keep_freed_memory_always()
     try:
+        check_version(__version__, work.version)
         return loaded(work.name, work.checksum, content)
-    except (DiastaseError, OSError) as error:
+    except (DiastaseError, ImportError, OSError) as error:
         worker = f"process {os.getpid()} of {platform.node()}"
         raise UnfitWorkerError(function=work.name, worker=worker, error=error) from error
 

@@ -48,7 +48,7 @@ from diastase_runtime.saved.manifest import (
 from diastase_runtime.saved.pytrees import LEAF, Structure, builder, flatten
 from diastase_runtime.saved.serving import NUMBERS, leaf_key, serving, unserved
 from diastase_runtime.static_arguments import Static, split, typed_key
-from diastase_runtime.trusted_files import OWN_FOLDER, temporary_folder
+from diastase_runtime.trusted_files import temporary_folder
 
 _MOST_PLANS = 2000
 """Of sizes that are open there may be ever new ones."""
@@ -182,7 +182,7 @@ def _executables(artifacts: Sequence[Artifact], members: Mapping[str, Member]) -
         with _LOADING:
             places = dict(_resident)
             placed = [
-                _placed(artifact, members, folder / str(number), places)
+                _placed(artifact, members, f"{folder}/{number}", places)
                 for number, artifact in enumerate(artifacts)
             ]
             executables = list(map(Executable, placed))
@@ -195,11 +195,13 @@ def _executables(artifacts: Sequence[Artifact], members: Mapping[str, Member]) -
 def _placed(
     artifact: Artifact,
     members: Mapping[str, Member],
-    folder: Path,
+    beginning: str,
     places: dict[tuple[str, str], Path],
 ) -> Artifact:
-    """An artifact whose libraries are files, written here if they are not loaded already."""
-    folder.mkdir(mode=OWN_FOLDER)
+    """An artifact whose libraries are files, written here if they are not loaded already.
+
+    Their names have a beginning of their own, as each program has an import table of its own.
+    """
     paths: dict[str, Path] = {}
     pool = "" if artifact.threads is None else members[str(artifact.threads)].checksum
     for kind in LIBRARY_FIELDS:
@@ -208,11 +210,11 @@ def _placed(
             continue
         member = members[str(library)]
         key = member.checksum, pool
-        is_resident = kind != "library"  # a program has an import table of its own
+        is_resident = kind != "library"
         if is_resident and key in places:
             paths[kind] = places[key]
             continue
-        paths[kind] = folder / f"{kind}-{member.checksum[:16]}.so"
+        paths[kind] = Path(f"{beginning}-{kind}-{member.checksum[:16]}.so")
         paths[kind].write_bytes(member.content)
         if is_resident:
             places[key] = paths[kind]

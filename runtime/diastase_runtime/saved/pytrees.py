@@ -8,7 +8,7 @@ nodes; all else is a leaf, also what JAX was told to take apart: files know no c
 `Counts` of circuits are nodes of results only: they come out as dictionaries or as arrays.
 
 The trap: a named tuple is known by its name and its fields. What comes out is of a class made for
-it, which is not the user's.
+it, which is not the user's, unless `builder` is given the classes.
 """
 
 from collections import namedtuple
@@ -48,18 +48,24 @@ def _children(values: Sequence[Any], leaves: list[Any]) -> tuple[Structure, ...]
     return tuple([flatten(value, leaves) for value in values])
 
 
-def builder(structure: Structure) -> Callable[[Sequence[Any]], Any]:
-    """Make the function from leaves to a value of this structure."""
-    build = _builder(structure)
+def builder(
+    structure: Structure, classes: Sequence[Callable[..., Any]] = ()
+) -> Callable[[Sequence[Any]], Any]:
+    """Make the function from leaves to a value of this structure.
+
+    `classes` are those of its named tuples, in the order in which they begin.
+    """
+    build = _builder(structure, iter(classes))
     return lambda leaves: build(iter(leaves))
 
 
-def _builder(structure: Structure) -> Build:
+def _builder(structure: Structure, classes: Iterator[Callable[..., Any]]) -> Build:
     if structure == LEAF:
         return next
     if structure == NONE:
         return lambda leaves: None
-    children = [_builder(child) for child in structure[-1]]
+    named = _class(structure, classes)
+    children = [_builder(child, classes) for child in structure[-1]]
     match structure:
         case ("tuple", _):
             return lambda leaves: tuple([child(leaves) for child in children])
@@ -69,13 +75,20 @@ def _builder(structure: Structure) -> Build:
             return lambda leaves: {
                 key: child(leaves) for key, child in zip(keys, children, strict=True)
             }
-        case ("namedtuple", name, fields, _):
-            kind = _named_tuple(name, fields)
-            return lambda leaves: kind(*[child(leaves) for child in children])
+        case ("namedtuple", *_):
+            return lambda leaves: named(*[child(leaves) for child in children])
         case ("counts", form, width, all_outcomes, _):
             return _counts_builder(form, width, all_outcomes, children)
         case _:
             raise ValueError(f"no structure: {structure!r}")
+
+
+def _class(structure: Structure, classes: Iterator[Callable[..., Any]]) -> Callable[..., Any]:
+    """Of a named tuple: the next one that is known, or one that is made for it."""
+    if structure[0] != "namedtuple":
+        return tuple
+    _, name, fields, _ = structure
+    return next(classes, None) or _named_tuple(name, fields)
 
 
 @cache

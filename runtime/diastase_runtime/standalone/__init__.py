@@ -38,7 +38,7 @@ from diastase_runtime.libraries import USED_BY_ENGINES, linear_algebra_symbol
 from diastase_runtime.memref import sizes_and_strides
 from diastase_runtime.process_limits import MOST_THREADS, VARIABLE
 
-_TEMPLATE = resources.files("diastase_runtime.standalone") / "program.c"
+_FOLDER = resources.files("diastase_runtime.standalone")
 
 Locate = Callable[[Path], str]
 """From a library to the path, or name, by which the C program opens it."""
@@ -56,20 +56,12 @@ def c_source(
     """Write the C program; `names` are those of the results, `seed` is None for a random one."""
     ranks = {kind.rank for kind in (*artifact.arguments, *artifact.results)}
     numbers = range(len(arguments))
-    return Template(
-        _TEMPLATE.read_text()
-    ).substitute(
+    return filled(
+        "program.c",
         name=string(artifact.name)[1:-1].replace("*/", "* /"),  # in a comment
         quoted_name=string(artifact.name),
         elements=", ".join(name.upper() for name in ELEMENTS),
-        context=in_lines(field_of_context(*field[:2]) for field in CallContext._fields_),
-        descriptors="\n".join(map(descriptor, sorted(ranks))),
-        library=string(locate(artifact.library)),
-        imports=in_lines(import_entry(entry, artifact, locate) for entry in artifact.imports),
-        sites=site_table(artifact),
-        errors=error_table(),
-        threads_variable=VARIABLE,
-        most_threads=MOST_THREADS,
+        tables=tables(artifact, ranks, locate),
         start=in_lines(start_lines(artifact, locate)),
         arguments="".join(map(_argument, numbers, arguments)),
         results=in_lines(
@@ -88,18 +80,33 @@ def c_source(
     )
 
 
-def site_table(artifact: Artifact) -> str:
-    """Write the places at which the program may fail."""
-    return in_lines(
-        f"{{ {string(site.file)}, {site.line}, {string(site.function)}, "
-        f"{string(site.construct)} }},"
-        for site in artifact.sites
-    )
+def filled(template: str, **parts: Any) -> str:
+    """A file of this folder with its gaps filled."""
+    return Template((_FOLDER / template).read_text()).substitute(parts)
 
 
-def error_table() -> str:
-    """Write what there is to say of each error."""
-    return in_lines(f"[{code}] = {string(text)}," for code, text in message_templates().items())
+def tables(artifact: Artifact, ranks: Iterable[int], locate: Locate) -> str:
+    """Write what is known of the program, for a C program or a library: `tables.c`.
+
+    Arrays of these ranks are described; sites are the places at which the program may fail.
+    """
+    return filled(
+        "tables.c",
+        context=in_lines(_field_of_context(*field[:2]) for field in CallContext._fields_),
+        descriptors="\n".join(map(_descriptor, sorted(ranks))),
+        library=string(locate(artifact.library)),
+        imports=in_lines(_import_entry(entry, artifact, locate) for entry in artifact.imports),
+        sites=in_lines(
+            f"{{ {string(site.file)}, {site.line}, {string(site.function)}, "
+            f"{string(site.construct)} }},"
+            for site in artifact.sites
+        ),
+        errors=in_lines(
+            f"[{code}] = {string(text)}," for code, text in message_templates().items()
+        ),
+        threads_variable=VARIABLE,
+        most_threads=MOST_THREADS,
+    ).rstrip()
 
 
 RANDOM_SEED = """uint64_t bits = 0;
@@ -114,7 +121,7 @@ def in_lines(lines: Iterable[str]) -> str:
     return "\n".join(f"    {line}" for line in lines)
 
 
-def field_of_context(name: str, kind: Any) -> str:
+def _field_of_context(name: str, kind: Any) -> str:
     """Declare a field of the call context."""
     length = getattr(kind, "_length_", None)
     if length is not None:
@@ -122,13 +129,13 @@ def field_of_context(name: str, kind: Any) -> str:
     return f"{_C_TYPES[kind]} {name};".replace("* ", "*")
 
 
-def descriptor(rank: int) -> str:
+def _descriptor(rank: int) -> str:
     """Declare the descriptor of arrays of a rank."""
     axes = f", sizes[{rank}], strides[{rank}]" if rank else ""
     return f"struct array_{rank} {{ void *allocated, *aligned; int64_t offset{axes}; }};"
 
 
-def import_entry(entry: Import, artifact: Artifact, locate: Locate) -> str:
+def _import_entry(entry: Import, artifact: Artifact, locate: Locate) -> str:
     """Write an entry of the import table: library and function."""
     if entry.library in ("lapack", "blas"):
         library, symbol = linear_algebra_symbol(entry)

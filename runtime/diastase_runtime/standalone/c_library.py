@@ -16,9 +16,7 @@ The trap: names of the user's become names of C, which are made different where 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
-from string import Template
 
 from diastase_runtime.abi import (
     ENGINES,
@@ -26,27 +24,21 @@ from diastase_runtime.abi import (
     IMPORT_TABLE,
     LIBRARY_FIELDS,
     Artifact,
-    CallContext,
     Engine,
     library_symbol,
 )
-from diastase_runtime.process_limits import MOST_THREADS, VARIABLE
 from diastase_runtime.saved.manifest import LeafType, SavedProgram
 from diastase_runtime.saved.pytrees import leaf_names
 from diastase_runtime.standalone import (
     ELEMENTS,
     RANDOM_SEED,
-    descriptor,
-    error_table,
-    field_of_context,
-    import_entry,
+    filled,
     in_lines,
-    site_table,
     start_lines,
     string,
+    tables,
 )
 
-_FOLDER = resources.files("diastase_runtime.standalone")
 _RESERVED = frozenset(
     "auto bool break case catch char class const continue default delete do double else enum "
     "extern false float for goto if inline int long main namespace new operator private protected "
@@ -119,11 +111,8 @@ def c_library(program: SavedProgram, artifact: Artifact, name: str) -> tuple[str
         "count": str(len(results)),
         "kept": f"    void *allocated[{max(1, len(results))}]; /* for {name}_free */",
     }
-    header = Template((_FOLDER / "library.h").read_text()).substitute(given)
-    source = Template((_FOLDER / "library.c").read_text()).substitute(
-        given, **_body(program, artifact, arguments, results, sizes)
-    )
-    return header, source
+    body = _body(program, artifact, arguments, results, sizes)
+    return filled("library.h", **given), filled("library.c", **given, **body)
 
 
 _EXPORT = '__attribute__((visibility("default")))'
@@ -144,14 +133,7 @@ def _body(
     first_words = ["&made"] * bool(results)
     return {
         "quoted_name": string(artifact.name),
-        "context": in_lines(field_of_context(*field[:2]) for field in CallContext._fields_),
-        "descriptors": "\n".join(map(descriptor, sorted(ranks))),
-        "library": string(beside(artifact.library)),
-        "imports": in_lines(import_entry(entry, artifact, beside) for entry in artifact.imports),
-        "sites": site_table(artifact),
-        "errors": error_table(),
-        "threads_variable": VARIABLE,
-        "most_threads": str(MOST_THREADS),
+        "tables": tables(artifact, ranks, beside),
         "check": in_lines(
             f"(void)library({string(beside(library))});" for library in libraries if library
         ),

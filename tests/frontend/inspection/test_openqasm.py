@@ -10,10 +10,12 @@ import pennylane as qml
 import pytest
 
 import diastase
-from diastase import cond, for_loop, grad, measure, qjit, while_loop
+from diastase import cond, for_loop, measure, qjit, while_loop
 from diastase.inspection.circuit_texts.gates import STEPS
 from diastase_runtime.gate_table import GATES, gate_of
 from openqasm_reader import matrix_of, quantum_function, unread
+from qir_reader import Module
+from qir_reader import probabilities as probabilities_of
 
 
 def device(wires):
@@ -272,6 +274,65 @@ def test_shots_of_a_qnode_are_one_shot_of_the_text():
     assert circuit.qasm.count("= measure q[1];") == 1
 
 
+def test_the_basis_of_shots_is_in_a_comment():
+    matrix = np.array([[1, 2], [2, 1]])
+
+    def comment(*measured):
+        circuit = qml.set_shots(qml.QNode(lambda: [one() for one in measured], device(3)), 10)
+        return text_of(qjit(circuit)).splitlines()[-1]
+
+    def product():
+        return qml.expval(qml.X(0) @ qml.Y(2))
+
+    assert comment(product, lambda: qml.sample(qml.Z(1))) == "// shots of X[0] Y[2] Z[1]"
+    assert comment(qml.sample) == "// shots of c[0], c[1], c[2]"
+    assert comment(lambda: qml.sample(qml.Hermitian(matrix, 1))) == "// shots of c[1]"
+
+
+def test_branches_in_branches_are_read_once():
+    """Reading them twice at each level would take for ever."""
+
+    def below(depth):
+        if depth == 0:
+            return 0.1
+        qml.Hadamard(0)
+        outcome = cond(measure(0))(lambda: 1.5 * below(depth - 1))
+        outcome.otherwise(lambda: 0.2)
+        return outcome()
+
+    def circuit(depth):
+        qml.RX(below(depth), wires=0)
+        return qml.probs()
+
+    text = text_of(qjit(qml.QNode(lambda: circuit(40), device(1))))
+    assert text.count("measure q[0];") == 41
+    found = Module(qjit(qml.QNode(lambda: circuit(3), device(1))).qir).outcomes()
+    wanted = compiled(1, mcm_method="tree-traversal")(lambda: circuit(3))()
+    np.testing.assert_allclose(probabilities_of(found, "0_probs"), wanted, atol=1e-12)
+
+
+def test_inputs_have_the_types_of_their_arguments():
+    @compiled(3)
+    def circuit(x, n, k, z, flag, row):
+        qml.RX(2 * x + z.real * z.imag, wires=0)
+        qml.RY(n.astype(jnp.int64) * n.astype(jnp.int64) + row[1], wires=0)
+        cond(flag)(lambda: qml.RX(0.3, wires=k % 3))()
+        return qml.probs()
+
+    arguments = (
+        jnp.float32(0.25), jnp.int32(70_000), jnp.uint8(200), jnp.complex64(1 + 2j), True,
+        jnp.ones(3, jnp.float16),
+    )  # fmt: skip
+    lines = text_of(circuit, *arguments).splitlines()
+    assert lines[2:8] == [
+        "input float[32] x_;", "input int[32] n;", "input uint[8] k;",
+        "input complex[float[32]] z_;", "input bool flag;", "input array[float[16], 3] row;",
+    ]  # fmt: skip
+    assert "ry(int(n) * int(n) + row[1]) q[0];" in lines
+    with pytest.raises(NotImplementedError, match="RX depends on complex numbers"):
+        compiled(1)(lambda z: qml.RX((z * z).real, wires=0) and qml.probs()).trace(1j).qasm  # noqa: B018
+
+
 @pytest.mark.parametrize("method", ["deferred", "tree-traversal"])
 def test_averages_over_outcomes_are_of_the_same_circuit(method):
     def circuit(x):
@@ -319,109 +380,6 @@ def test_every_stage_has_it():
 
     traced = circuit.trace(0.3)
     assert circuit.qasm == traced.qasm == traced.lower().qasm == traced.lower().compile().qasm
-
-
-# --- refusals ------------------------------------------------------------------------------------
-
-
-def _tanh(x):
-    qml.RX(jnp.tanh(x), wires=0)
-    return qml.probs()
-
-
-def _matrix(x):
-    qml.QubitUnitary(jnp.diag(jnp.exp(1j * jnp.array([x, 2 * x]))), wires=0)
-    return qml.probs()
-
-
-def _state(x):
-    qml.RX(x, wires=0)
-    return qml.state()
-
-
-def _prepared(x):
-    qml.StatePrep(jnp.array([0.6, 0.8]), wires=0)
-    return qml.probs()
-
-
-def _postselected(x):
-    qml.RX(x, wires=0)
-    measure(0, postselect=1)
-    return qml.probs()
-
-
-def _two_bases(x):
-    qml.RX(x, wires=0)
-    return qml.expval(qml.X(0)), qml.expval(qml.Z(0))
-
-
-@pytest.mark.parametrize(
-    ("circuit", "words", "line"),
-    [
-        (_tanh, "RX depends on tanh", "qml.RX(jnp.tanh(x)"),
-        (_matrix, "QubitUnitary is an array that is not known", "qml.QubitUnitary"),
-        (_state, "state is no operation of OpenQASM", "return qml.state()"),
-        (_prepared, "StatePrep", "qml.StatePrep"),
-        (_postselected, "measure keeps what has one outcome", "measure(0, postselect=1)"),
-        (_two_bases, "reads wire 0 in two bases, X and Z", "return qml.expval"),
-    ],
-)
-def test_what_openqasm_cannot_say_is_an_error_at_its_line(circuit, words, line):
-    traced = compiled(1)(circuit).trace(0.3)
-    with pytest.raises(NotImplementedError) as error:
-        traced.qasm  # noqa: B018
-    assert words in str(error.value)
-    assert line in str(error.value)
-    assert "help: " in str(error.value)
-
-
-def test_a_text_is_of_one_circuit():
-    @qml.qnode(device(1))
-    def circuit(x):
-        qml.RX(x, wires=0)
-        return qml.expval(qml.Z(0))
-
-    for function, what in (
-        (lambda x: x + 1, "none"),
-        (lambda x: circuit(x) + circuit(2 * x), "2: circuit, circuit"),
-    ):
-        traced = qjit(function).trace(0.3)
-        with pytest.raises(ValueError, match=what):
-            traced.qasm  # noqa: B018
-    with pytest.raises(NotImplementedError, match="a derivative is no operation of OpenQASM"):
-        qjit(grad(circuit)).trace(0.3).qasm  # noqa: B018
-
-
-@qml.qnode(device(1))
-def _energy(x):
-    qml.RX(x, wires=0)
-    return qml.expval(qml.Z(0))
-
-
-@pytest.mark.parametrize("language", ["qasm", "qir"])
-@pytest.mark.parametrize(
-    "loop",
-    [
-        lambda: while_loop(lambda x: x < 1)(lambda x: x + _energy(x) ** 2)(0.3),
-        lambda: for_loop(0, 3, 1)(lambda i, x: x + _energy(x))(0.3),
-        lambda: jax.lax.while_loop(lambda x: x < 1, lambda x: x + _energy(x) ** 2, 0.3),
-        lambda: jax.lax.while_loop(lambda x: _energy(x) > 0, lambda x: x + 0.1, 0.3),
-        lambda: jax.lax.fori_loop(0, 3, lambda i, x: x + _energy(x), 0.3),
-        lambda: jax.lax.scan(lambda s, x: (s, _energy(x)), 0.0, jnp.array([0.1, 0.2])),
-    ],
-)
-def test_a_circuit_that_a_loop_changes_is_an_error(loop, language):
-    traced = qjit(loop).trace()
-    with pytest.raises(NotImplementedError, match="what a loop around the circuit changes"):
-        getattr(traced, language)
-
-
-def test_a_circuit_in_a_loop_that_changes_nothing_of_it_has_a_text():
-    for loop in (
-        lambda y: while_loop(lambda x: x < 1)(lambda x: x + _energy(y) ** 2)(0.3),
-        lambda y: jax.lax.scan(lambda s, x: (s, _energy(y)), 0.0, jnp.array([0.1, 0.2])),
-    ):
-        assert "rx(y_) q[0];" in qjit(loop).trace(0.3).qasm
 
 
 def test_pennylane_reads_openqasm_where_diastase_is_imported_first():

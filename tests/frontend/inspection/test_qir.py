@@ -1,7 +1,6 @@
 """`f.qir`, verified by pyqir, held against its profile, and run to the end of every path."""
 
 import random
-import re
 from collections import defaultdict
 
 import jax.numpy as jnp
@@ -10,7 +9,7 @@ import pennylane as qml
 import pyqir
 import pytest
 
-from diastase import cond, for_loop, grad, measure, qjit, while_loop
+from diastase import cond, for_loop, measure, qjit, while_loop
 from diastase.inspection.circuit_texts.errors import NotInQirError
 from diastase_runtime.gate_table import GATES, gate_of
 from dynamic_circuits import WIRES, compiled, distribution, random_program
@@ -267,6 +266,16 @@ def test_shots_of_a_qnode_are_one_shot_of_the_text():
         assert {value for name, value in records if "_" in name and name[-2] == "_"} in ({0}, {1})
 
 
+def test_the_basis_of_shots_is_in_a_comment():
+    @qjit
+    @qml.set_shots(10)
+    @qml.qnode(device(3))
+    def circuit():
+        return qml.expval(qml.Y(2) @ qml.Z(0) @ qml.X(1)), qml.sample(qml.X(1))
+
+    assert "  ; shots of Y[2] Z[0] X[1]\n" in circuit.qir
+
+
 def test_every_stage_has_it_and_llvm_ir_is_something_else():
     @qjit
     @qml.qnode(device(1))
@@ -279,131 +288,7 @@ def test_every_stage_has_it_and_llvm_ir_is_something_else():
     assert circuit.qir != circuit.llvm_ir == circuit.llvmir
 
 
-# --- refusals ------------------------------------------------------------------------------------
-
-
-def _argument(x):
-    qml.RX(2 * x, wires=0)
-    return qml.probs()
-
-
-def _state(x):
-    return qml.state()
-
-
-def _postselected(x):
-    measure(0, postselect=1)
-    return qml.probs()
-
-
-def _two_bases(x):
-    return qml.expval(qml.X(0)), qml.expval(qml.Z(0))
-
-
-def _long(x):
-    for_loop(0, 20_000, 1)(lambda i: qml.X(0))()
-    return qml.probs()
-
-
-def _sine_of_a_carry(x):
-    @while_loop(lambda angle: angle < 3.0)
-    def turned(angle):
-        qml.RX(jnp.sin(angle), wires=0)
-        return angle + measure(0)
-
-    turned(0.0)
-    return qml.probs()
-
-
-def _channel(x):
-    qml.BitFlip(0.1, wires=0)
-    return qml.probs()
-
-
-@pytest.mark.parametrize(
-    ("circuit", "words", "line"),
-    [
-        (_argument, "RX uses x, and QIR takes no arguments", "qml.RX(2 * x"),
-        (_state, "state is no operation of QIR", "return qml.state()"),
-        (_postselected, "measure keeps what has one outcome", "measure(0, postselect=1)"),
-        (_two_bases, "reads wire 0 in two bases, X and Z", "return qml.expval"),
-        (_long, "has more than 10000 turns", "for_loop(0, 20_000"),
-        (_sine_of_a_carry, "RX needs sin of a number that outcomes decide", "qml.RX(jnp.sin"),
-        (_channel, "a channel", "qml.BitFlip"),
-    ],
-)
-def test_what_qir_cannot_say_is_an_error_at_its_line(circuit, words, line):
-    on = qml.device("default.mixed", wires=1) if circuit is _channel else device(1)
-    traced = qjit(qml.QNode(circuit, on)).trace(0.3)
-    with pytest.raises(NotImplementedError) as error:
-        traced.qir  # noqa: B018
-    assert words in str(error.value)
-    assert line in str(error.value)
-    assert "help: " in str(error.value)
-
-
-def test_a_text_is_of_one_circuit():
-    @qml.qnode(device(1))
-    def circuit(x):
-        qml.RX(x, wires=0)
-        return qml.expval(qml.Z(0))
-
-    with pytest.raises(ValueError, match="2: circuit, circuit"):
-        qjit(lambda: circuit(0.3) + circuit(0.4)).qir  # noqa: B018
-    with pytest.raises(NotImplementedError):
-        qjit(lambda: grad(circuit)(0.3)).qir  # noqa: B018
-    assert re.search(r"rx__body\(double 0.3,", qjit(lambda: circuit(0.3)).qir)
-
-
-def test_a_wire_that_is_none_is_an_error():
-    def circuit():
-        for_loop(0, 3, 1)(lambda i: qml.X(i))()
-        return qml.probs()
-
-    traced = qjit(qml.QNode(circuit, device(2))).trace()
-    with pytest.raises(NotInQirError, match="on wire 2 of a device with 2 wires"):
-        traced.qir  # noqa: B018
-
-
 # --- numbers and names ---------------------------------------------------------------------------
-
-
-def _counted(start, step, bound, dtype):
-    """A loop that outcomes end, whose count decides about a gate."""
-
-    @while_loop(lambda number, outcome: ~outcome)
-    def tried(number, outcome):
-        qml.Hadamard(0)
-        return number + dtype(step), measure(0)
-
-    number, _ = tried(dtype(start), False)
-    cond(number > dtype(bound))(lambda: qml.X(1))()
-    return qml.probs(wires=[1])
-
-
-def _narrowed(dtype):
-    @while_loop(lambda number, outcome: ~outcome)
-    def tried(number, outcome):
-        qml.Hadamard(0)
-        return number + 3, measure(0)
-
-    number, _ = tried(jnp.asarray(0, "float64" if "float" in dtype.__name__ else "int64"), False)
-    cond(number.astype(dtype) > dtype(5))(lambda: qml.X(1))()
-    return qml.probs(wires=[1])
-
-
-@pytest.mark.parametrize("language", ["qir", "qasm"])
-@pytest.mark.parametrize("name", ["uint8", "int8", "int32", "uint64", "float32", "float16"])
-def test_numbers_that_outcomes_decide_have_64_bits(name, language):
-    dtype = getattr(jnp, name)
-    circuits = [lambda: _counted(1, 1, 3, dtype)]
-    if name not in ("uint64",):
-        circuits.append(lambda: _narrowed(dtype))
-    for circuit in circuits:
-        traced = qjit(qml.QNode(circuit, device(2))).trace()
-        with pytest.raises(NotImplementedError, match=f"{name} numbers that outcomes decide") as e:
-            getattr(traced, language)
-        assert "int64 or float64" in str(e.value)
 
 
 @pytest.mark.parametrize("name", ["uint8", "int32", "float32"])
@@ -457,5 +342,8 @@ def test_values_that_are_returned_are_recorded_or_refused():
 
     with pytest.raises(NotInQirError, match="returns a value that depends on tanh"):
         text(grown)
+    with pytest.raises(NotInQirError, match=f"needs the number {2**63 + 5}"):
+        text(lambda outcome, energy: jnp.uint64(2**63 + 5))
+    assert f"i64 {2**63 - 1}" in text(lambda outcome, energy: jnp.uint64(2**63 - 1))
     with pytest.raises(NotInQirError, match="returns complex numbers"):
         text(lambda outcome, energy: 1j * jnp.ones(2))

@@ -5,6 +5,7 @@ import multiprocessing
 from collections import namedtuple
 from itertools import accumulate
 from pathlib import Path
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -69,12 +70,43 @@ def test_elements_are_computed_as_by_themselves():
     batch = points(7)
     values, gradients = map(train, batch)
     assert values.shape == (7,)
-    assert type(gradients).__name__ == "Point"
+    assert type(gradients) is Point
     for k in range(7):
         value, gradient = train(Point(jnp.asarray(batch.angles[k]), jnp.asarray(batch.scale[k])))
         assert values[k] == value
         assert gradients.angles[k].tolist() == gradient.angles.tolist()
         assert gradients.scale[k] == gradient.scale
+
+
+class Pair(NamedTuple):
+    x: object
+    y: object
+
+    def product(self):
+        return Pair(self.x * self.y, self.y)
+
+
+def test_functions_see_the_users_classes():
+    found = map(qjit(lambda pair: pair.product()), Pair(np.arange(3.0), np.full(3, 2.0)))
+    assert type(found) is Pair
+    assert found.x.tolist() == [0, 2, 4]
+
+
+Inner = namedtuple("Inner", ["a"])
+Same = namedtuple("Inner", ["a"])
+
+
+def test_named_tuples_are_of_the_users_classes():
+    """In their places, where names and fields are equal, too; files do not know them."""
+    function = qjit(lambda x: {"p": Point(Inner(x), [Same(2 * x), (Inner(x),)]), "o": x})
+    got = map(function, np.ones(3))["p"]
+    assert type(got) is Point
+    assert [type(got.angles), type(got.scale[0]), type(got.scale[1][0])] == [Inner, Same, Inner]
+    assert got.scale[0].a.tolist() == [2, 2, 2]
+    function.save("f.diastase", types="f64")
+    saved = map("f.diastase", np.ones(3))["p"]
+    assert type(saved).__name__ == "Point"
+    assert type(saved) is not Point
 
 
 @pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float16", "float32", "complex64"])
@@ -332,7 +364,7 @@ def test_programs_whose_results_are_of_different_types(other):
 
 def test_columns_of_results_have_one_dtype():
     """Whatever a file says of its programs."""
-    work = Work("f", "", (0,), LEAF, 0, 1, 1)
+    work = Work("f", "", (0,), LEAF, 0, 1, 1, "0")
     parts = [Part(k, LEAF, [np.zeros(1, dtype)], 0.0) for k, dtype in enumerate((int, float))]
     with pytest.raises(UnequalResultsError, match=r"is int64\[\] .* and float64\[\] for element 1"):
         joined(work, parts)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections import namedtuple
 from unittest import mock
 
 import jax
@@ -86,6 +87,7 @@ def on_wire(wire):
     return circuit()
 
 
+Found = namedtuple("Found", ["x", "rest"])
 slow = qjit(lambda x: jax.lax.fori_loop(0, 200_000, lambda _, c: jnp.sin(c) + x, x))
 
 
@@ -118,6 +120,13 @@ def test_a_worker_loads_a_function_once(client):
     loads = client.run(workers.number_of_loads, mapped.work.checksum)
     assert len(loads) == 2
     assert max(loads.values()) == 1
+
+
+def test_named_tuples_are_of_the_users_class(client):
+    function = qjit(lambda x: Found(x, {"y": 2 * x}))
+    assert type(map(function, np.ones(4), client=client)) is Found
+    mapped = map(function, np.ones(4), client=client, futures=True)
+    assert type(mapped.result()) is Found
 
 
 def test_random_numbers_do_not_depend_on_the_workers(client):
@@ -327,22 +336,52 @@ def test_workers_without_this_package(code, words):
         assert [*client.nthreads()] == [worker]
 
 
-def test_a_scheduler_without_this_package(tmp_path):
+@contextlib.contextmanager
+def started(tmp_path, code, module, *options):
+    """A scheduler or worker in a process of its own, in which this code has run first."""
     preload = tmp_path / "preload.py"
-    preload.write_text(HAS_NO_RUNTIME)
-    place = tmp_path / "scheduler.json"
-    command = [sys.executable, "-m", "distributed.cli.dask_scheduler", "--port", "0"]
-    options = ["--no-dashboard", "--preload", preload, "--scheduler-file", place]
-    with subprocess.Popen([*command, *options], stderr=subprocess.DEVNULL) as scheduler:
+    preload.write_text(code)
+    command = [sys.executable, "-m", f"distributed.cli.{module}", "--preload", preload, *options]
+    with subprocess.Popen([*command, "--no-dashboard"], stderr=subprocess.DEVNULL) as process:
         try:
-            with (
-                distributed.Client(scheduler_file=str(place), timeout=60) as client,
-                pytest.raises(UnfitWorkerError, match="on the scheduler: ") as caught,
-            ):
-                map(slow, np.ones(4), client=client)
-            assert caught.value.worker == "the scheduler"
+            yield process
         finally:
-            scheduler.kill()
+            process.kill()
+
+
+@pytest.mark.parametrize("code", [HAS_NO_RUNTIME, HAS_ANOTHER])
+def test_workers_that_come_in_the_middle_of_a_map(code, tmp_path):
+    """One without this package ends itself, and others do its work; another version is told."""
+    with local_cluster(1) as client:
+        map(slow, np.ones(2), client=client)  # the worker has been asked
+        go = distributed.Event("go", client=client)
+        busy = client.submit(lambda: distributed.Event("go").wait(60), pure=False)
+        until(lambda: any(client.processing().values()))
+        mapped = map(slow, np.linspace(0, 1, 6), client=client, chunk_size=1, futures=True)
+        address = client.scheduler.address
+        options = (address, "--no-nanny", "--nthreads", "1")
+        with started(tmp_path, code, "dask_worker", *options) as worker:
+            if code == HAS_ANOTHER:
+                with pytest.raises(UnfitWorkerError, match=r"has diastase-runtime 0\.0\.1"):
+                    mapped.result()
+                go.set()
+            else:
+                worker.wait(60)
+                go.set()
+                assert mapped.result().tobytes() == map(slow, np.linspace(0, 1, 6)).tobytes()
+            client.gather(busy)
+
+
+def test_a_scheduler_without_this_package(tmp_path):
+    place = tmp_path / "scheduler.json"
+    options = ("--port", "0", "--scheduler-file", place)
+    with (
+        started(tmp_path, HAS_NO_RUNTIME, "dask_scheduler", *options),
+        distributed.Client(scheduler_file=str(place), timeout=60) as client,
+        pytest.raises(UnfitWorkerError, match="on the scheduler: ") as caught,
+    ):
+        map(slow, np.ones(4), client=client)
+    assert caught.value.worker == "the scheduler"
 
 
 def test_clusters_that_go_away_and_clients_that_cannot_be_asked():

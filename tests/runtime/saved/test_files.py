@@ -67,27 +67,33 @@ def test_what_is_written_is_read(saved):
     assert os.listdir() == [SAVED]
 
 
+def test_archives_are_those_of_zipfile():
+    """Byte for byte, of members that zipfile does not compress."""
+    members = {"libraries/some.so": b"\x7fELF" * 99, "programs/none.so": b""}
+    file.write(Path(SAVED), {"name": "ü"}, members)
+    with zipfile.ZipFile(SAVED) as archive:
+        manifest, comment = archive.read(file.MANIFEST), archive.comment
+    with zipfile.ZipFile("other", "w", zipfile.ZIP_STORED) as archive:
+        for name, content in {file.MANIFEST: manifest, **members}.items():
+            archive.writestr(zipfile.ZipInfo(name), content)
+        archive.comment = comment
+    assert Path(SAVED).read_bytes() == Path("other").read_bytes()
+
+
 @pytest.mark.sample(1)
 @pytest.mark.parametrize("part", range(8))
-def test_each_altered_range_is_found_or_means_nothing(content, part):
+def test_each_altered_range_is_found(content, part):
     """In all parts together, each byte is altered once; in one, each eighth run of bytes."""
     path = Path(SAVED)
-    path.write_bytes(content)
-    wanted = read_all(path)
     length = 64
-    starts = range(part * length, len(content), 8 * length)
-    found = 0
-    for start in starts:
+    for start in range(part * length, len(content), 8 * length):
         altered = bytearray(content)
         altered[start : start + length] = bytes(
             byte ^ 0x5A for byte in altered[start : start + length]
         )
         path.write_bytes(altered)
-        try:
-            assert read_all(path) == wanted
-        except (DamagedFileError, NotASavedFunctionError, SavedVersionError):
-            found += 1
-    assert found > 0.9 * len(starts)
+        with pytest.raises((DamagedFileError, NotASavedFunctionError, SavedVersionError)):
+            read_all(path)
 
 
 @pytest.mark.sample(1)
@@ -95,18 +101,14 @@ def test_each_altered_range_is_found_or_means_nothing(content, part):
 def test_each_byte_of_what_is_no_library(content, part):
     """Headers, manifest, directory and comment, a bit at a time."""
     path = Path(SAVED)
-    path.write_bytes(content)
-    wanted = read_all(path)
     directory = content.rindex(b"PK\x01\x02", 0, content.rindex(b"PK\x05\x06") - 200)
     places = [*range(3000), *range(directory, len(content))]
     for place in places[part::16]:
         altered = bytearray(content)
         altered[place] ^= 1 << place % 8
         path.write_bytes(altered)
-        try:
-            assert read_all(path) == wanted
-        except (DamagedFileError, NotASavedFunctionError, SavedVersionError):
-            pass
+        with pytest.raises((DamagedFileError, NotASavedFunctionError, SavedVersionError)):
+            read_all(path)
 
 
 def test_files_that_are_cut_short(content):
@@ -124,7 +126,7 @@ def test_files_that_have_more(saved, content):
     saved.write_bytes(content)
     with zipfile.ZipFile(saved, "a") as archive:
         archive.writestr("libraries/more.so", b"")
-    with pytest.raises(DamagedFileError, match="other members"):
+    with pytest.raises(DamagedFileError, match="between its members"):
         diastase_runtime.load(saved)
 
 
@@ -136,7 +138,7 @@ def test_members_that_are_compressed(saved, content):
         for name, data in members.items():
             archive.writestr(name, data)
         archive.comment = comment
-    with pytest.raises(DamagedFileError, match="compressed"):
+    with pytest.raises(DamagedFileError, match="not what was written"):
         diastase_runtime.load(saved)
 
 

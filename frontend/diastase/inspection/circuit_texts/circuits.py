@@ -11,9 +11,12 @@ from typing import Any
 from jax.extend.core import ClosedJaxpr
 
 from diastase.inspection.circuit_texts.errors import NoOneCircuitError
-from diastase.inspection.circuit_texts.operations import OPERATIONS
-from diastase.inspection.circuit_texts.reader import Language, Reader
-from diastase.inspection.circuit_texts.results import Output, Results
+from diastase.inspection.circuit_texts.languages import Language
+from diastase.inspection.circuit_texts.reading.choices import switch
+from diastase.inspection.circuit_texts.reading.loops import for_loop, while_loop
+from diastase.inspection.circuit_texts.reading.operations import OPERATIONS
+from diastase.inspection.circuit_texts.reading.reader import ControlFlow, Reader
+from diastase.inspection.circuit_texts.reading.results import Output, Results
 from diastase.inspection.circuit_texts.statements import Statement
 from diastase.inspection.circuit_texts.values import INLINED, Unsayable, Value, Values
 from diastase.jaxprs.control_flow import LoopOperands
@@ -54,7 +57,7 @@ def circuit_of(
     if len(circuits) != 1:
         raise NoOneCircuitError(function=function, what=_numbered(circuits))
     ((equation, operands),) = circuits
-    reader = Reader(language, values, taken, OPERATIONS)
+    reader = Reader(language, values, taken, OPERATIONS, _CONTROL_FLOW)
     results = Results(reader)
     reader.at_end = results.read
     with at(span_of(equation.source_info)):
@@ -120,3 +123,10 @@ def _numbered(circuits: Sequence[tuple[Any, Any]]) -> str:
 _UNKNOWN = Unsayable("depends on results of circuits, or on what a loop around the circuit changes")
 _OF_UNKNOWN_SIZE = Unsayable("depends on a size that is known only at run time")
 _IN_BATCH = Unsayable("differs between the elements of a batch")
+
+_CONTROL_FLOW: Mapping[str, ControlFlow] = {
+    "cond": switch,
+    "for_loop": for_loop,
+    "switch": switch,
+    "while_loop": while_loop,
+}

@@ -46,6 +46,8 @@ def _converted(equation: Any, kind: str, scalar: Scalar) -> Any:
         raise NotSayableError("rounds a number to an integer")
     if scalar.kind != "b" and kind == "b":
         return expressions.compared("!=")("b", scalar, expressed(np.int64(0)))
+    if kind == "i" and dtype.itemsize > equation.invars[0].aval.dtype.itemsize:
+        return expressions.widened(scalar)
     return scalar
 
 
@@ -131,6 +133,7 @@ ELEMENTWISE: Mapping[str, Callable[..., Any]] = {
         for name, written in (
             ("sin", "sin"), ("cos", "cos"), ("tan", "tan"), ("exp", "exp"), ("log", "log"),
             ("sqrt", "sqrt"), ("asin", "arcsin"), ("acos", "arccos"), ("atan", "arctan"),
+            ("real", "real"), ("imag", "imag"),
         )
     },
 }  # fmt: skip

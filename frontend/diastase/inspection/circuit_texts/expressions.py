@@ -236,6 +236,11 @@ def divided(kind: str, one: Expression, other: Expression) -> Expression:
     return infix("/", PRODUCT)("f", one, other)
 
 
+def widened(one: Expression) -> Expression:
+    """An integer as one of 64 bits, in which arithmetic goes on."""
+    return _made("int", (one,), f"int({one.text})", ATOM, "i", one.is_natural)
+
+
 def remainder(kind: str, one: Expression, other: Expression) -> Expression:
     """JAX's remainder has the sign of the first number, as C's; readers differ about that."""
     if kind != "i" or not (one.is_natural and other.is_natural):

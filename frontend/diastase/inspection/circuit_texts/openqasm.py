@@ -17,7 +17,7 @@ from jax.extend.core import ClosedJaxpr
 from diastase.inspection.circuit_texts.circuits import circuit_of
 from diastase.inspection.circuit_texts.errors import NotInOpenqasmError
 from diastase.inspection.circuit_texts.expressions import expressed
-from diastase.inspection.circuit_texts.reader import Language
+from diastase.inspection.circuit_texts.languages import Language
 from diastase.inspection.circuit_texts.statements import (
     Assign,
     For,
@@ -53,7 +53,8 @@ _WORDS = (
 )
 _RESERVED = frozenset(f"{_GATES} {_WORDS} q c".split())
 _OURS = re.compile(r"[mv]\d+")
-_KINDS = {"f": "float[64]", "i": "int", "u": "int", "b": "bool"}
+_KINDS = {"f": "float[64]", "i": "int", "b": "bool"}
+"""Of variables."""
 _SHORT = {
     ("x", 1): "cx", ("y", 1): "cy", ("z", 1): "cz", ("h", 1): "ch", ("rx", 1): "crx",
     ("ry", 1): "cry", ("rz", 1): "crz", ("p", 1): "cp", ("x", 2): "ccx", ("swap", 1): "cswap",
@@ -102,10 +103,21 @@ def _identifiers(names: Sequence[str]) -> list[str]:
 
 
 def _declaration(name: str, aval: Any) -> str:
-    kind = _KINDS[aval.dtype.kind]
+    kind = _type(aval.dtype)
     if not aval.shape:
         return f"input {kind} {name};"
     return f"input array[{kind}, {', '.join(map(str, aval.shape))}] {name};"
+
+
+def _type(dtype: Any) -> str:
+    """A type of numbers; integers have 64 bits where nothing is said."""
+    kind, bits = dtype.kind, 8 * dtype.itemsize
+    if kind == "c":
+        return f"complex[float[{bits // 2}]]"
+    if kind == "b":
+        return "bool"
+    name = {"f": "float", "i": "int", "u": "uint"}[kind]
+    return name if kind in "iu" and bits == 64 else f"{name}[{bits}]"
 
 
 # --- statements -----------------------------------------------------------------------------------

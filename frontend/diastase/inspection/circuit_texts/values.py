@@ -59,17 +59,18 @@ Value = np.ndarray | Elements | Unsayable
 
 def of_input(name: str, aval: Any) -> Value:
     """An argument of the program: a variable or an array of them."""
-    if not isinstance(aval.dtype, np.dtype) or aval.dtype.kind not in "fiub":
+    if not isinstance(aval.dtype, np.dtype) or aval.dtype.kind not in "fiubc":
         return Unsayable(f"uses {name}, of the type {aval.dtype}")
     if not all(isinstance(size, int) for size in aval.shape):
         return Unsayable(f"uses {name}, whose sizes are known only at run time")
     if int(np.prod(aval.shape)) > MOST_ELEMENTS:
         return Unsayable(f"uses {name}, which has more than {MOST_ELEMENTS} elements")
     kind = "i" if aval.dtype.kind in "iu" else aval.dtype.kind
+    natural = aval.dtype.kind == "u"
     array = np.empty(aval.shape, object)
     for place in np.ndindex(*aval.shape):
-        inside = ", ".join(map(str, place))
-        array[place] = Expression(f"{name}[{inside}]" if place else name, kind=kind)
+        text = f"{name}[{', '.join(map(str, place))}]" if place else name
+        array[place] = Expression(text, kind=kind, is_natural=natural)
     return Elements(array, aval.dtype)
 
 
@@ -281,8 +282,7 @@ def _elementwise(equation: Any, operands: Sequence[Value]) -> Value:
         raise NotSayableError(f"depends on an array of more than {MOST_ELEMENTS} elements")
     arrays = np.broadcast_arrays(*map(_objects, operands))
     rule, kind = ELEMENTWISE[name], "i" if aval.dtype.kind in "iu" else aval.dtype.kind
-    if aval.dtype.kind == "c":
-        raise NotSayableError("depends on complex numbers that are not known")
+    _require_real(equation)
     scalars = list[Any]()
     for row in zip(*(array.flat for array in arrays), strict=True):
         if all(isinstance(each, np.generic) for each in row):
@@ -292,6 +292,14 @@ def _elementwise(equation: Any, operands: Sequence[Value]) -> Value:
         else:
             scalars.append(rule(equation, kind, *row))
     return collapsed(scalars, aval)
+
+
+def _require_real(equation: Any) -> None:
+    """Of complex numbers, which arguments may be, there are the parts only."""
+    avals = [variable.aval for variable in (*equation.invars, *equation.outvars)]
+    is_part = equation.primitive.name in ("real", "imag")
+    if not is_part and any(aval.dtype.kind == "c" for aval in avals):
+        raise NotSayableError("depends on complex numbers that are not known")
 
 
 MOVING = frozenset({
@@ -328,7 +336,8 @@ def _dynamic_slice(equation: Any, operands: Sequence[Value]) -> Value:
         raise NotSayableError("takes an element at a place that may be negative")
     inside = ", ".join(place.text for place in places)
     kind = "i" if array.dtype.kind in "iu" else array.dtype.kind
-    return collapsed([Expression(f"{name}[{inside}]", kind=kind)], equation.outvars[0].aval)
+    element = Expression(f"{name}[{inside}]", kind=kind, is_natural=array.dtype.kind == "u")
+    return collapsed([element], equation.outvars[0].aval)
 
 
 def _argument(value: Value) -> str:
@@ -346,6 +355,7 @@ def _argument(value: Value) -> str:
 
 def _sum(equation: Any, operands: Sequence[Value]) -> Value:
     """A sum over axes, term by term."""
+    _require_real(equation)
     array, aval = _objects(operands[0]), equation.outvars[0].aval
     axes = tuple(equation.params["axes"])
     rows = np.moveaxis(array, axes, range(len(axes))).reshape(-1, *aval.shape)

@@ -342,6 +342,8 @@ def literal(value: np.generic, kind: str) -> str:
     if kind == "b":
         return "true" if value else "false"
     if kind == "i":
+        if int(value) >= 1 << 63:
+            raise NotSayableError(f"needs the number {value}, and integers of QIR have a sign")
         return str(int(value))
     number = float(value)
     if not np.isfinite(number):

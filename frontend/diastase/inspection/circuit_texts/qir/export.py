@@ -17,9 +17,9 @@ from jax.extend.core import ClosedJaxpr
 from diastase.inspection.circuit_texts.circuits import circuit_of
 from diastase.inspection.circuit_texts.errors import NotInQirError
 from diastase.inspection.circuit_texts.expressions import NotSayableError, kind_of
+from diastase.inspection.circuit_texts.languages import Language, refusal
 from diastase.inspection.circuit_texts.qir.blocks import Blocks, pointer
-from diastase.inspection.circuit_texts.reader import Language, refusal
-from diastase.inspection.circuit_texts.results import Output
+from diastase.inspection.circuit_texts.reading.results import Output
 from diastase.inspection.circuit_texts.statements import Gate, Phase, Read, ours_in, pruned
 from diastase.inspection.circuit_texts.values import Unsayable
 from diastase_mlir import at, span_of

@@ -17,7 +17,7 @@ from diastase.inspection.circuit_texts.gates import (
     steps_of,
     unitary_steps,
 )
-from diastase.inspection.circuit_texts.reader import Reader, angle_of
+from diastase.inspection.circuit_texts.reading.reader import Reader, angle_of
 from diastase.inspection.circuit_texts.statements import Measure, Phase, Reset
 from diastase.inspection.circuit_texts.values import scalar_of, scalar_value
 from diastase_runtime.gate_table import into_z

@@ -5,11 +5,12 @@ are means of: their wires are turned into the basis of their Pauli words, and a 
 bits make them up. Whatever cannot be read off the same shots is refused.
 
 The trap: gates after the last measurement turn a basis back for results that come later; they are
-left out.
+left out, and say in which basis shots are.
 """
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,12 +18,21 @@ from jax.extend.core import Literal
 
 from diastase.inspection.circuit_texts.expressions import NotSayableError, Scalar, number
 from diastase.inspection.circuit_texts.gates import steps_of
-from diastase.inspection.circuit_texts.reader import Reader, refusal
-from diastase.inspection.circuit_texts.statements import Measure, Read, walk, wires_of
+from diastase.inspection.circuit_texts.languages import refusal
+from diastase.inspection.circuit_texts.reading.reader import Reader
+from diastase.inspection.circuit_texts.statements import (
+    Gate,
+    Measure,
+    Read,
+    Statement,
+    walk,
+    wires_of,
+)
 from diastase.inspection.circuit_texts.values import Unsayable, Value, scalars_of
 from diastase.primitives.quantum import is_register
 from diastase_runtime.gate_table import into_z
 
+_TURNS_BACK = {"h": "X", f"rx {-math.pi / 2!r}": "Y"}
 _WHAT = {"sample": "shots", "probs": "probs", "expval_pauli": "expval", "var_pauli": "var"}
 
 
@@ -34,7 +44,7 @@ class Output:
     wires: Sequence[int] = ()
     values: Sequence[Scalar] = ()
     words: str = ""
-    """The sum of Pauli words whose mean or variance it is."""
+    """The sum of Pauli words whose mean or variance it is; of shots, the letter of each wire."""
     unsayable: str = ""
     """Why there is no expression for what is returned."""
 
@@ -54,6 +64,8 @@ class Results:
         """The letter in which each wire is measured."""
         self._end = 0
         """Where the lines before the latest measurement end."""
+        self._turned = dict[int, str]()
+        """Letters of the wires that gates have turned, of shots."""
 
     def read(self, equation: Any) -> None:
         """Note what an equation reads of the register."""
@@ -124,6 +136,7 @@ class Results:
                 construct="measure", reason="comes after results that are of an earlier state",
                 hint="leave out what is read before it: a qml.Snapshot, perhaps",
             )  # fmt: skip
+        self._note_turned(reader.statements[self._end :])
         del reader.statements[self._end :]
         for wire, letter in sorted(self._bases.items()):
             forth, _ = into_z(letter, [wire])
@@ -132,17 +145,41 @@ class Results:
         for wire in sorted(self._bases):
             reader.write(Read(wire))
 
+    def _note_turned(self, turns_back: Sequence[Statement]) -> None:
+        """What comes after shots turns their basis back, and so says which one it is."""
+        for gate in turns_back:
+            if not isinstance(gate, Gate):
+                continue
+            is_alone = len(gate.wires) == 1
+            turn = " ".join([gate.name, *(angle.text for angle in gate.angles)])
+            for wire in gate.wires:
+                if isinstance(wire, np.generic):
+                    is_first = int(wire) not in self._turned
+                    letter = _TURNS_BACK.get(turn, "") if is_alone and is_first else ""
+                    self._turned[int(wire)] = letter
+
+    def _basis(self, wires: Sequence[int]) -> str:
+        """`X[0] Z[1]`; nothing where all wires are read as they are, or in another basis."""
+        letters = [self._turned.get(wire, "Z") for wire in wires]
+        if not all(letters) or set(letters) == {"Z"}:
+            return ""
+        return " ".join(f"{letter}[{wire}]" for letter, wire in zip(letters, wires, strict=True))
+
     def outputs(self, variables: Sequence[Any], values: Sequence[Value]) -> Mapping[int, Output]:
         """What a circuit gives, by place, then what has been measured for a computed result."""
+        outputs = {
+            variable: replace(each, words=self._basis(each.wires)) if each.what == "shots" else each
+            for variable, each in self._outputs.items()
+        }
         found = dict[int, Output]()
         for place, (variable, value) in enumerate(zip(variables, values, strict=True)):
             if not isinstance(variable, Literal) and variable in self._outputs:
-                found[place] = self._outputs[variable]
+                found[place] = outputs[variable]
             elif isinstance(value, Unsayable):
                 if value is not OF_SHOTS:
                     found[place] = Output("value", unsayable=value.reason)
             elif not is_register(variable):
                 found[place] = Output("value", values=scalars_of(value))
         direct = list(found.values())
-        others = [each for each in self._outputs.values() if each not in direct]
+        others = [each for each in outputs.values() if each not in direct]
         return found | dict(enumerate(others, len(variables)))
