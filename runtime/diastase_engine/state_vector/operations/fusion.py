@@ -28,17 +28,21 @@ from diastase_engine.state_vector.operations.parity_operations import (
     multiply_pairs,
     take_usual_form,
 )
-from diastase_engine.state_vector.plan.plan_memory import PLANNED_QUBITS
-from diastase_engine.state_vector.state.records import Operation, State
+from diastase_engine.state_vector.state.records import (
+    PLANNED_QUBITS,
+    SMALLEST_GROUP,
+    Operation,
+    State,
+)
 from diastase_engine.state_vector.state.small_matrices import (
     copy_matrix,
     is_diagonal,
     is_equal,
     is_identity,
+    is_real,
+    is_turning,
     multiply,
 )
-from diastase_engine.state_vector.tiles.diagonal_groups import SMALLEST_GROUP
-from diastase_engine.state_vector.tiles.sweeps import is_real, is_turning
 
 
 @inline

@@ -13,6 +13,7 @@ from diastase_engine.state_vector.state.records import (
     ALIGNMENT,
     BLOCK_BYTES,
     LANE_BITS,
+    PLANNED_QUBITS,
     State,
     aligned_alloc,
     free,
@@ -25,9 +26,6 @@ from diastase_engine.state_vector.tiles.plan_records import (
     Tile,
     TileOperation,
 )
-
-PLANNED_QUBITS = derived(lambda lane_bits: 9 + lane_bits, LANE_BITS)
-"""States of fewer qubits are swept: 32 KiB of amplitudes fit the first-level cache."""
 
 SMALLEST_SHARED_CHUNK = derived(lambda lane_bits: 9 + lane_bits, LANE_BITS)
 """Smaller chunks would make more stages, which costs more than one thread's waiting."""

@@ -42,6 +42,10 @@ MAX_QUBITS = 40
 """More are refused before any size is computed: 2^40 amplitudes are 16 TiB."""
 QUEUE_CAPACITY = 512
 """Waiting operations of a state; the queue is flushed when it is full."""
+PLANNED_QUBITS = derived(lambda lane_bits: 9 + lane_bits, LANE_BITS)
+"""States of fewer qubits are swept: 32 KiB of amplitudes fit the first-level cache."""
+SMALLEST_GROUP = 4
+"""Diagonal operations that are applied together: as much as three of them cost one by one."""
 BLOCK_BYTES = 2 * size_of(vector)
 ALIGNMENT = 64
 """Of amplitudes and of vectors in scratch memory, in bytes."""

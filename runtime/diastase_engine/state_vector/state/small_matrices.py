@@ -6,6 +6,7 @@ They lie in memory and are read and written as one vector.
 from typing import Any
 
 from diastase_engine.language import *
+from diastase_engine.state_vector.state.records import Operation
 
 IDENTITY = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]
 EXCHANGE = [0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0]
@@ -52,6 +53,27 @@ def is_identity(matrix: ptr[f64]) -> i1:
 def is_diagonal(matrix: ptr[f64]) -> i1:
     """Whether a matrix is exactly diagonal."""
     return are_zero(matrix, [2, 3, 4, 5])
+
+
+@inline
+def has_zeros(operation: Operation, places: list[int]) -> i1:
+    """Whether both matrices are exactly zero at these (static) places."""
+    # Without a mask there is no other matrix: its memory has never been written.
+    return are_zero(operation.matched, places) and (
+        operation.mask == 0 or are_zero(operation.otherwise, places)
+    )
+
+
+@kernel
+def is_real(operation: Operation) -> i1:
+    """Whether all imaginary parts are exactly zero."""
+    return has_zeros(operation, [1, 3, 5, 7])
+
+
+@kernel
+def is_turning(operation: Operation) -> i1:
+    """Whether all diagonal elements are exactly real, and all others exactly imaginary."""
+    return has_zeros(operation, [1, 2, 4, 7])
 
 
 @kernel

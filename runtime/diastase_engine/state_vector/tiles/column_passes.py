@@ -8,12 +8,11 @@ won by that, but each amplitude is a multiple of one other (`apply_lane_columns`
 
 from diastase_engine.language import *
 from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK
-from diastase_engine.state_vector.state.small_matrices import are_zero
+from diastase_engine.state_vector.state.small_matrices import are_zero, is_real
 from diastase_engine.state_vector.tiles.sweeps import (
     COLUMNS,
     PARTNERS,
     Sweep,
-    is_real,
     lane_coefficients,
     next_block,
     spread,

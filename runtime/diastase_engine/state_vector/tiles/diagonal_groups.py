@@ -14,7 +14,12 @@ tile operations. Projectors stay as they are: their quotient does not exist.
 """
 
 from diastase_engine.language import *
-from diastase_engine.state_vector.state.records import LANE_BITS, Operation, State
+from diastase_engine.state_vector.state.records import (
+    LANE_BITS,
+    SMALLEST_GROUP,
+    Operation,
+    State,
+)
 from diastase_engine.state_vector.tiles.plan_records import SET_VECTORS, Plan, Tile, TileOperation
 from diastase_engine.state_vector.tiles.tile_codes import (
     APPLY_CODE,
@@ -24,8 +29,6 @@ from diastase_engine.state_vector.tiles.tile_codes import (
 )
 from diastase_engine.state_vector.tiles.tile_operations import set_selectors
 
-SMALLEST_GROUP = 4
-"""Applying what was gathered costs as much as three diagonal operations."""
 NONE, SEVERAL = -1, 64
 
 

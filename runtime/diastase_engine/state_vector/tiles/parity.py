@@ -16,7 +16,7 @@ from typing import Any
 from diastase_engine.language import *
 from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS
 from diastase_engine.state_vector.state.records import LANE_BITS, LANES, Operation, State
-from diastase_engine.state_vector.state.small_matrices import is_identity
+from diastase_engine.state_vector.state.small_matrices import is_identity, is_real, is_turning
 from diastase_engine.state_vector.tiles.plan_records import (
     SET_VECTORS,
     SLOTS,
@@ -27,8 +27,6 @@ from diastase_engine.state_vector.tiles.plan_records import (
 from diastase_engine.state_vector.tiles.sweeps import (
     PARTNERS,
     SHARED_BLOCKS,
-    is_real,
-    is_turning,
     multiply_lanes,
     multiply_pair,
     next_block,

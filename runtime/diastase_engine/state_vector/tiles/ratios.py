@@ -25,6 +25,7 @@ from diastase_engine.state_vector.state.records import (
 from diastase_engine.state_vector.state.small_matrices import (
     EVERYWHERE,
     is_identity,
+    is_real,
     scale,
     size,
 )
@@ -35,7 +36,7 @@ from diastase_engine.state_vector.tiles.ratio_passes import (
     Ratios,
     ratio_pass,
 )
-from diastase_engine.state_vector.tiles.sweeps import is_real, sweep
+from diastase_engine.state_vector.tiles.sweeps import sweep
 
 ROUNDING = 2.0**-51
 SMALL, LARGE = 2.0**-10, 2.0**10

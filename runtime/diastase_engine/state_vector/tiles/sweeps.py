@@ -17,7 +17,7 @@ from typing import Any
 from diastase_engine.language import *
 from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS
 from diastase_engine.state_vector.state.records import LANE_BITS, Operation, State
-from diastase_engine.state_vector.state.small_matrices import are_zero
+from diastase_engine.state_vector.state.small_matrices import are_zero, is_real
 from diastase_engine.threads.loops import run_parallel
 
 SHARED_BLOCKS = 1 << 10
@@ -162,27 +162,6 @@ def lane_coefficients(operation: Operation, lanes: lane_set, target: int) -> lis
         select(second_row, a[4], a[2]),
         select(second_row, a[5], a[3]),
     ]
-
-
-@inline
-def has_zeros(operation: Operation, places: list[int]) -> i1:
-    """Whether both matrices are exactly zero at these (static) places."""
-    # Without a mask there is no other matrix: its memory has never been written.
-    return are_zero(operation.matched, places) and (
-        operation.mask == 0 or are_zero(operation.otherwise, places)
-    )
-
-
-@kernel
-def is_real(operation: Operation) -> i1:
-    """Whether all imaginary parts are exactly zero."""
-    return has_zeros(operation, [1, 3, 5, 7])
-
-
-@kernel
-def is_turning(operation: Operation) -> i1:
-    """Whether all diagonal elements are exactly real, and all others exactly imaginary."""
-    return has_zeros(operation, [1, 2, 4, 7])
 
 
 class Sweep(Record):

@@ -11,7 +11,7 @@ operation, the first and the last element (four vectors), which on a lane are th
 
 from diastase_engine.language import *
 from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK, Operation
-from diastase_engine.state_vector.state.small_matrices import is_identity
+from diastase_engine.state_vector.state.small_matrices import is_identity, is_real, is_turning
 from diastase_engine.state_vector.tiles.parity import FIRST_ROW, LAST_ROW, prepare_pair
 from diastase_engine.state_vector.tiles.plan_records import (
     SET_VECTORS,
@@ -20,7 +20,7 @@ from diastase_engine.state_vector.tiles.plan_records import (
     Tile,
     TileOperation,
 )
-from diastase_engine.state_vector.tiles.sweeps import coefficient, is_real, is_turning
+from diastase_engine.state_vector.tiles.sweeps import coefficient
 from diastase_engine.state_vector.tiles.tile_codes import (
     ALL_BLOCKS,
     DIAGONAL_CODE,
