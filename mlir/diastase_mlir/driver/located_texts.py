@@ -1,0 +1,140 @@
+"""A program after each stage, down to assembly, with the user's lines that each line comes from.
+
+In: a lowered module. Out: a `LocatedText` for each stage of `continuation.stage_names`, and for
+`ASSEMBLY`. The program is compiled anew for it, without caches; what it is compiled to otherwise,
+and its keys in caches, do not depend on any of this.
+
+MLIR carries locations through all its passes. LLVM carries lines: so once the last pass has run,
+each location becomes a number, which MLIR's translation writes as if it were a line of a file
+(`!dbg`), and which LLVM keeps as debug information (`codegen.debug_lines`).
+
+IR that a user has edited is shown as it is: where it came from, its text does not say.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from diastase_mlir.bindings import ir, run_passes, session
+from diastase_mlir.bindings.pass_pipeline import Stage
+from diastase_mlir.codegen.debug_lines import (
+    Numbered,
+    assembly_lines,
+    for_rewriting,
+    with_subprograms,
+    without_debug,
+)
+from diastase_mlir.diagnostics import spans_at
+from diastase_mlir.dialects import parse, printed
+from diastase_mlir.dialects.line_locations import line_locations
+from diastase_mlir.driver.compilation import (
+    EXPORTED,
+    after_passes,
+    linked,
+    llvm_ir_text,
+    translated,
+)
+from diastase_mlir.driver.continuation import OPTIMISED, TRANSLATED
+from diastase_mlir.lowering.core.lowered_module import LOWERED, LoweredModule
+from diastase_mlir.options import CompileOptions
+from diastase_runtime.errors import Span
+from diastase_toolchain.machine_code import assembly, level_for, optimised
+
+ASSEMBLY = "assembly"
+"""The machine code, as text."""
+
+_WITH_LINES = "ensure-debug-info-scope-on-llvm-func{emission-kind=LineTablesOnly}"
+_FILE = "numbers"
+"""No file: its lines are numbers of locations."""
+
+Places = tuple[Span, ...]
+
+
+@dataclass(frozen=True)
+class LocatedText:
+    """What a stage leaves."""
+
+    stage: str
+    text: str
+    places: Sequence[Places]
+    """Of each line, the user's lines that it comes from."""
+    seconds: float | None = None
+    """How long the stage took."""
+
+
+def located_texts(lowered: LoweredModule, options: CompileOptions) -> list[LocatedText]:
+    """All stages of a program, in order."""
+    timings: dict[str, float] = {}
+    with session():
+        texts = [_of_module(LOWERED, parse(lowered.bytecode), options)]
+        texts += [_unknown(name, text) for name, text in lowered.edits.items()][-1:]
+        if {TRANSLATED, OPTIMISED} & lowered.edits.keys():
+            return texts
+
+        def observe(stage: Stage, number: int, name: str, module: ir.Module) -> None:
+            texts.append(_of_module(name, module, options, timings[name]))
+
+        module = after_passes(lowered, options, timings, observe=observe)
+        start = time.perf_counter()
+        plain = translated(module)
+        took = time.perf_counter() - start
+        locations = _numbered(module)
+        run_passes(_WITH_LINES, module)
+        debug = translated(module)
+    texts.append(_of_numbers(TRANSLATED, without_debug(debug), locations, took))
+    level = level_for(linked(plain, lowered).text)
+    text = with_subprograms(linked(for_rewriting(debug), lowered).text)
+    start = time.perf_counter()
+    with optimised(text, EXPORTED, level) as result:
+        took = time.perf_counter() - start
+        texts.append(_of_numbers(OPTIMISED, without_debug(str(result.module)), locations, took))
+        start = time.perf_counter()
+        code = assembly(result)
+        took = time.perf_counter() - start
+    return [*texts, _of_numbers(ASSEMBLY, assembly_lines(code), locations, took)]
+
+
+def _of_module(
+    name: str, module: ir.Module, options: CompileOptions, seconds: float | None = None
+) -> LocatedText:
+    plain, debug = (
+        printed(module, with_locations=wanted, named_arguments=options.use_nameloc).rstrip("\n")
+        for wanted in (False, True)
+    )
+    locations = line_locations(plain, debug)
+    known = {location: tuple(spans_at(location)) for location in dict.fromkeys(locations)}
+    return LocatedText(name, plain, [known[location] for location in locations], seconds)
+
+
+def _numbered(module: ir.Module) -> Mapping[int, Places]:
+    """Replace all locations by lines of no file; and say what each of these stands for."""
+    numbers: dict[str, int] = {}
+    made: dict[int, ir.Location] = {}
+
+    def line_of(location: ir.Location) -> ir.Location:
+        number = numbers.setdefault(str(location), len(numbers) + 1)
+        if number not in made:
+            made[number] = ir.Location.file(_FILE, number, 0)
+        return made[number]
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        operation.location = line_of(operation.location)
+        for region in operation.regions:
+            for block in region.blocks:
+                for argument in block.arguments:
+                    argument.set_location(line_of(argument.location))
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+    return {number: tuple(spans_at(location)) for location, number in numbers.items()}
+
+
+def _of_numbers(
+    stage: str, numbered: Numbered, locations: Mapping[int, Places], seconds: float
+) -> LocatedText:
+    text, numbers = numbered
+    return LocatedText(stage, text, [locations.get(number, ()) for number in numbers], seconds)
+
+
+def _unknown(stage: str, text: str) -> LocatedText:
+    return LocatedText(stage, text, [()] * (text.count("\n") + 1))
