@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from diastase.inspection.explorer import drawings
     from diastase.inspection.explorer import page as explorer
     from diastase.inspection.explorer.page import Page
-    from diastase.inspection.pictures.draw import Drawable
+    from diastase.inspection.levels import CompiledFunction
 else:
     drawings = LazyModule("diastase.inspection.explorer.drawings")
     explorer = LazyModule("diastase.inspection.explorer.page")
@@ -153,7 +153,7 @@ class ProgramTexts:
         lowered = self._lowered_of(program)
         is_replaced = not is_given and self._specialisations.is_replaced
         explored = explorer.Explored(
-            function=cast("Drawable", self).original_function,
+            function=cast("CompiledFunction", self).original_function,
             name=program.fun_name,
             title=f"{program.fun_name}{types_text(program)}",
             note=self._note(program, is_replaced=is_replaced),
@@ -171,7 +171,7 @@ class ProgramTexts:
         args, kwargs = program.in_avals
         call = Call(args, kwargs, program.interface.static)
         positional, named = call.merge(args, kwargs)
-        return drawings.drawings_of(cast("Drawable", self), positional, named)
+        return drawings.drawings_of(cast("CompiledFunction", self), positional, named)
 
     def _note(self, program: Traced | Lowered | Compiled, *, is_replaced: bool) -> str:
         """What of the function the page does not show."""

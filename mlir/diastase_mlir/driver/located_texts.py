@@ -8,12 +8,17 @@ MLIR carries locations through all its passes. LLVM carries lines: so once the l
 each location becomes a number, which MLIR's translation writes as if it were a line of a file
 (`!dbg`), and which LLVM keeps as debug information (`codegen.debug_lines`).
 
+A run of gates (`quantum.run`) is one operation, of which each gate has its line by the number of an
+error site. Its location here is that of all its gates, in the module of the explorer alone.
+
 IR that a user has edited is shown as it is: where it came from, its text does not say.
 """
 
+import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from diastase_mlir.bindings import ir, run_passes, session
 from diastase_mlir.bindings.pass_pipeline import Stage
@@ -24,7 +29,7 @@ from diastase_mlir.codegen.debug_lines import (
     with_subprograms,
     without_debug,
 )
-from diastase_mlir.diagnostics import spans_at
+from diastase_mlir.diagnostics import in_mlir, spans_at
 from diastase_mlir.dialects import parse, printed
 from diastase_mlir.dialects.line_locations import line_locations
 from diastase_mlir.driver.compilation import (
@@ -37,6 +42,7 @@ from diastase_mlir.driver.compilation import (
 from diastase_mlir.driver.continuation import OPTIMISED, TRANSLATED
 from diastase_mlir.lowering.core.lowered_module import LOWERED, LoweredModule
 from diastase_mlir.options import CompileOptions
+from diastase_runtime.abi import Site
 from diastase_runtime.errors import Span
 from diastase_toolchain.machine_code import assembly, level_for, optimised
 
@@ -44,6 +50,7 @@ ASSEMBLY = "assembly"
 """The machine code, as text."""
 
 _WITH_LINES = "ensure-debug-info-scope-on-llvm-func{emission-kind=LineTablesOnly}"
+_SITE = re.compile(r"\{site = (\d+)\}$")
 _FILE = "numbers"
 """No file: its lines are numbers of locations."""
 
@@ -66,13 +73,17 @@ def located_texts(lowered: LoweredModule, options: CompileOptions) -> list[Locat
     """All stages of a program, in order."""
     timings: dict[str, float] = {}
     with session():
-        texts = [_of_module(LOWERED, parse(lowered.bytecode), options)]
+        module = parse(lowered.bytecode)
+        _locate_runs(module, lowered.sites)
+        texts = [_of_module(LOWERED, module, lowered, options)]
+        own = printed(module, with_locations=True, generic=True)
+        lowered = replace(lowered, bytecode=own.encode())
         texts += [_unknown(name, text) for name, text in lowered.edits.items()][-1:]
         if {TRANSLATED, OPTIMISED} & lowered.edits.keys():
             return texts
 
         def observe(stage: Stage, number: int, name: str, module: ir.Module) -> None:
-            texts.append(_of_module(name, module, options, timings[name]))
+            texts.append(_of_module(name, module, lowered, options, timings[name]))
 
         module = after_passes(lowered, options, timings, observe=observe)
         start = time.perf_counter()
@@ -94,16 +105,55 @@ def located_texts(lowered: LoweredModule, options: CompileOptions) -> list[Locat
     return [*texts, _of_numbers(ASSEMBLY, assembly_lines(code), locations, took)]
 
 
+def _locate_runs(module: ir.Module, sites: Sequence[Site]) -> None:
+    """Give runs of gates the lines of all their gates."""
+    lines: dict[tuple[str, int], ir.Location] = {}
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if "sites" in operation.attributes and "gates" in operation.attributes:
+            numbers: Any = ir.DenseI64ArrayAttr(operation.attributes["sites"])
+            places = {(sites[n].file, sites[n].line) for n in numbers if n < len(sites)}
+            for file, line in places - lines.keys():
+                lines[file, line] = ir.Location.file(in_mlir(file), line, 0)
+            parts = [lines[place] for place in sorted(places) if place[1]]
+            operation.location = ir.Location.fused([operation.location, *parts])
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(visit)
+
+
 def _of_module(
-    name: str, module: ir.Module, options: CompileOptions, seconds: float | None = None
+    name: str,
+    module: ir.Module,
+    lowered: LoweredModule,
+    options: CompileOptions,
+    seconds: float | None = None,
 ) -> LocatedText:
     plain, debug = (
         printed(module, with_locations=wanted, named_arguments=options.use_nameloc).rstrip("\n")
         for wanted in (False, True)
     )
     locations = line_locations(plain, debug)
-    known = {location: tuple(spans_at(location)) for location in dict.fromkeys(locations)}
-    return LocatedText(name, plain, [known[location] for location in locations], seconds)
+    known = {location: _distinct(location) for location in dict.fromkeys(locations)}
+    places = [
+        known[location] or _of_site(line, lowered.sites)
+        for location, line in zip(locations, plain.split("\n"), strict=True)
+    ]
+    return LocatedText(name, plain, places, seconds)
+
+
+def _distinct(location: str) -> Places:
+    """The user's lines of a location, each once."""
+    return tuple({(span.file, span.line): span for span in spans_at(location)}.values())
+
+
+def _of_site(line: str, sites: Sequence[Site]) -> Places:
+    """The user's line of one gate of a run, which has no location of its own."""
+    found = _SITE.search(line)
+    if found is None or int(found[1]) >= len(sites):
+        return ()
+    site = sites[int(found[1])]
+    return (Span(site.file, site.line, site.function),) if site.line else ()
 
 
 def _numbered(module: ir.Module) -> Mapping[int, Places]:
@@ -126,7 +176,7 @@ def _numbered(module: ir.Module) -> Mapping[int, Places]:
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(visit)
-    return {number: tuple(spans_at(location)) for location, number in numbers.items()}
+    return {number: _distinct(location) for location, number in numbers.items()}
 
 
 def _of_numbers(

@@ -6,7 +6,7 @@ from the same ones have the same group, and group 0 is of none.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
@@ -16,6 +16,7 @@ from diastase_mlir.diagnostics import span_of_traceback
 from diastase_runtime.errors import Span
 
 JAXPR = "jaxpr"
+_LONGEST_LINE = 2000
 _SHOWN = (JAXPR, LOWERED, ASSEMBLY)
 """At first, beside the source."""
 _TITLES = {
@@ -76,6 +77,41 @@ def column_of_stage(stage: LocatedText, about: str) -> Column:
         stage.places,
         stage.seconds,
     )
+
+
+def within(columns: Sequence[Column], most: int) -> list[Column]:
+    """The same columns, of at most so many characters together; what is cut off says so.
+
+    Long ones are cut to one length, short ones stay; and so do all lines but the longest.
+    """
+    columns = [_with_short_lines(column) for column in columns]
+    room, share = most, most
+    for number, length in enumerate(sorted(len(column.text) for column in columns)):
+        share = room // (len(columns) - number)
+        if length > share:
+            break
+        room -= length
+    return [_within(column, share) for column in columns]
+
+
+def _with_short_lines(column: Column) -> Column:
+    lines = column.text.split("\n")
+    if max(map(len, lines)) <= _LONGEST_LINE:
+        return column
+    cut = (
+        line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]} … {len(line):,} characters"
+        for line in lines
+    )
+    return replace(column, text="\n".join(cut))
+
+
+def _within(column: Column, most: int) -> Column:
+    if len(column.text) <= most:
+        return column
+    kept = column.text[: column.text.rfind("\n", 0, most)]
+    number = kept.count("\n") + 1
+    more = f"… {column.lines - number:,} more lines"
+    return replace(column, text=f"{kept}\n{more}", places=[*column.places[:number], ()])
 
 
 @dataclass

@@ -7,14 +7,15 @@ is large, text stands in for them, and for the largest ones how to draw them.
 
 import base64
 import io
-from collections.abc import Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from diastase.inspection.levels import Level
+from diastase.inspection.levels import CompiledFunction, Level, levels_of
 from diastase.inspection.pictures import text
-from diastase.inspection.pictures.draw import Drawable, pictures_of
+from diastase.inspection.pictures.errors import PictureTooLargeError
 from diastase.inspection.pictures.items import Picture, leaves_of
+from diastase.inspection.pictures.read import Reading, read_circuit
+from diastase.quantum.qnode.circuits import SeenCircuit
 from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
@@ -25,23 +26,32 @@ else:
 _IN_A_FIGURE = 200
 _IN_A_TEXT = 2000
 """Gates and measurements that are drawn."""
+_TOO_LARGE = f"<p>More than {_IN_A_TEXT} operations: not drawn.</p>"
 
 
-def drawings_of(compiled: Drawable, args: Sequence[Any], kwargs: Mapping[str, Any]) -> list[str]:
-    """HTML of each circuit at each level, in order."""
-    pictures = pictures_of(compiled, "all", tuple(args), dict(kwargs))
-    return [_drawing(level, picture) for level, picture in pictures]
+def drawings_of(compiled: CompiledFunction, args: Any, kwargs: Any) -> list[str]:
+    """HTML of each circuit at each level, in order; the function is traced again for it."""
+    return [
+        _drawing(level, circuit)
+        for level in levels_of(compiled, "all", args, kwargs)
+        for circuit in level.circuits
+    ]
 
 
-def _drawing(level: Level, picture: Picture) -> str:
-    title = f"{picture.name}, level {level.number}: {level.name}"
-    return f"<figure><figcaption>{escape(title)}</figcaption>{_drawn(picture)}</figure>"
+def _drawing(level: Level, circuit: SeenCircuit) -> str:
+    title = f"{circuit.traced.settings.qnode}, level {level.number}: {level.name}"
+    try:
+        picture = read_circuit(circuit, {}, Reading(decimals=2, unroll=False))
+        drawn = _drawn(picture.with_rows(picture.used_rows()))
+    except PictureTooLargeError:
+        drawn = _TOO_LARGE
+    return f"<figure><figcaption>{escape(title)}</figcaption>{drawn}</figure>"
 
 
 def _drawn(picture: Picture) -> str:
     count = sum(1 for _ in leaves_of(picture.items))
     if count > _IN_A_TEXT:
-        return f"<p>{count} operations, more than are drawn here: qml.draw draws them.</p>"
+        return _TOO_LARGE
     if count <= _IN_A_FIGURE:
         try:
             drawn, _ = figure.draw_figure(picture)

@@ -13,7 +13,8 @@ const only = document.getElementById("only");
 const found = document.getElementById("found");
 
 let pinned = null; // the group that stays lit
-let lit = new Set(); // groups that are lit now
+let shining = 0; // the group that is pointed at, or stays lit
+let lit = new Set(); // groups that are lit with it
 let words = "";
 
 function element(name, properties = {}, ...children) {
@@ -22,10 +23,14 @@ function element(name, properties = {}, ...children) {
   return made;
 }
 
+const groupsOfLine = new Map();
+data.groups.forEach((lines, group) => {
+  for (const line of lines) groupsOfLine.set(line, [...(groupsOfLine.get(line) ?? []), group]);
+});
+
 /** Groups that have a line of the user's in common with this one. */
 function related(group) {
-  const lines = new Set(data.groups[group]);
-  return new Set(data.groups.keys().filter((other) => data.groups[other].some((line) => lines.has(line))));
+  return new Set(data.groups[group].flatMap((line) => groupsOfLine.get(line)));
 }
 
 class Column {
@@ -37,9 +42,12 @@ class Column {
     for (let i = 0; i < source.groups.length; i += 2)
       for (let n = source.groups[i + 1]; n > 0; n--) this.groups.push(source.groups[i]);
     this.numbers = source.numbers ?? this.lines.map((_, i) => i + 1);
+    this.digits = String(this.numbers.reduce((most, number) => Math.max(most, number), 1)).length;
     this.rows = [...this.lines.keys()]; // those that are not filtered away
-    this.cursor = 0; // a place in `rows`
-    this.matches = new Set();
+    this.cursor = 0; // a place in `rows`, as `litRows` are
+    this.litRows = [];
+    this.matches = new Set(); // of lines
+    this.isPlaced = false;
     this.build(source);
   }
 
@@ -86,10 +94,17 @@ class Column {
 
   /** Scroll to the first line that is lit, unless one is in sight. */
   reveal() {
-    const rows = [...this.rows.keys()].filter((row) => lit.has(this.groupAt(row)));
     const first = Math.ceil(this.box.scrollTop / ROW);
     const last = first + Math.floor(this.box.clientHeight / ROW) - 1;
-    if (rows.length && !rows.some((row) => first <= row && row <= last)) this.scrollTo(rows[0]);
+    const inSight = this.litRows.some((row) => first <= row && row <= last);
+    if (this.litRows.length && !inSight) this.scrollTo(this.litRows[0]);
+  }
+
+  /** Begin with what comes from the user's source, below what does not. */
+  place() {
+    this.isPlaced = true;
+    const first = this.groups.findIndex((group) => group > 0);
+    if (first * ROW > this.box.clientHeight / 2) this.scrollTo(first);
   }
 
   scrollTo(row) {
@@ -124,6 +139,12 @@ class Column {
     this.cursor = 0;
     this.box.scrollTop = 0;
     if (this.matches.size) this.scrollTo(this.rows.findIndex((i) => this.matches.has(i)));
+    this.relight();
+  }
+
+  relight() {
+    this.litRows = lit.size ? [...this.rows.keys()].filter((row) => lit.has(this.groupAt(row))) : [];
+    this.count.textContent = lit.size ? `${this.litRows.length} lit` : words ? `${this.matches.size} found` : "";
     this.draw();
   }
 
@@ -141,7 +162,7 @@ class Column {
     const last = Math.min(this.rows.length, first + Math.ceil(this.box.clientHeight / ROW) + 2 * AROUND);
     const focused = document.activeElement === this.box;
     this.space.style.height = `${this.rows.length * ROW + 4}px`;
-    this.space.style.setProperty("--digits", `${String(this.numbers.at(-1) || this.lines.length).length}ch`);
+    this.space.style.setProperty("--digits", `${this.digits}ch`);
     const drawn = [];
     for (let row = first; row < last; row++) drawn.push(this.line(row, focused && row === this.cursor));
     this.space.replaceChildren(...drawn);
@@ -169,13 +190,11 @@ class Column {
 
   /** Where in the text the lit lines are, beside the column. */
   drawMap() {
-    const places = [...this.rows.keys()].filter((row) => lit.has(this.groupAt(row)));
-    this.count.textContent = lit.size ? `${places.length} lit` : words ? `${this.matches.size} found` : "";
     const height = (this.map.height = this.map.clientHeight);
     const context = this.map.getContext("2d");
-    context.fillStyle = getComputedStyle(this.map).color;
     const scale = Math.min(ROW, height / this.rows.length);
-    for (const row of places) context.fillRect(0, row * scale, 6, Math.max(2, scale));
+    context.fillStyle = getComputedStyle(this.map).color;
+    for (const row of this.litRows) context.fillRect(0, row * scale, 6, Math.max(2, scale));
   }
 }
 
@@ -189,11 +208,11 @@ function marked(line) {
 }
 
 function light(group) {
-  const wanted = group ? related(group) : new Set();
-  if (wanted.size === lit.size && wanted.isSubsetOf(lit)) return;
-  lit = wanted;
   document.body.classList.toggle("pinned", pinned !== null);
-  for (const column of columns) column.draw();
+  if (group === shining) return;
+  shining = group;
+  lit = group ? related(group) : new Set();
+  for (const column of columns) column.relight();
 }
 
 /** Show a column, or hide it; where there is no room, it is shown instead of the others. */
@@ -215,8 +234,11 @@ function arrange() {
     column.section.hidden = !column.shown;
     column.button.setAttribute("aria-pressed", column.shown);
   }
-  for (const column of columns) column.draw();
-  if (pinned !== null) for (const column of columns) if (column.shown) column.reveal();
+  for (const column of columns.filter((each) => each.shown)) {
+    if (!column.isPlaced) column.place();
+    if (pinned !== null) column.reveal();
+    column.draw();
+  }
 }
 
 function neighbour(column, side) {

@@ -25,6 +25,7 @@ from diastase.inspection.explorer.columns import (
     column_of_jaxpr,
     column_of_stage,
     in_runs,
+    within,
 )
 from diastase.inspection.explorer.sources import Row, rows_of
 from diastase_mlir import PIPELINE, CompileOptions, LoweredModule, located_texts
@@ -33,6 +34,8 @@ from diastase_runtime.errors import Span
 from diastase_runtime.trusted_files import temporary_folder
 
 _FILES = resources.files(__package__ or "")
+_MOST = 7_000_000
+"""Characters of all columns; a page is to be less than 10 MB."""
 _UNWRITABLE = "backslashreplace"
 """What becomes of halves of characters, as names of files may have."""
 _FRAME = (
@@ -89,6 +92,8 @@ def page_of(program: Explored) -> Page:
         column_of_jaxpr(program.jaxpr, program.tracing_seconds),
         *(column_of_stage(stage, reasons.get(stage.stage, "")) for stage in stages),
     ]
+    stages_table = _table(columns)
+    columns = within(columns, _MOST)
     groups = Groups()
     runs = [groups.runs(column.places) for column in columns]
     rows = list(rows_of(sorted(groups.lines), program.function))
@@ -105,7 +110,7 @@ def page_of(program: Explored) -> Page:
         style=_text("page.css"),
         script=_text("page.js"),
         data=_in_script(data),
-        stages=_table(columns),
+        stages=stages_table,
         circuits=_folded(f"Circuits ({len(program.drawings)})", "".join(program.drawings)),
         report=_folded("Report", f"<pre>{escape(program.report)}</pre>"),
     )

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
+from diastase_mlir.diagnostics import is_user_file
+
 _AROUND = 20
 """Lines that are shown around one, of a text that is not Python's."""
 _LONGEST = 1000
@@ -97,7 +99,10 @@ def _statements_with(text: str, wanted: set[int], length: int) -> set[int]:
 
 
 def code_of(function: Any) -> CodeType | None:
-    """The code that the user wrote for a function; None where it is not written in Python."""
+    """The code that the user wrote for a function; None where it is not written in Python.
+
+    Nor is it the user's where it is a library's, say that of a wrapper.
+    """
     for _ in range(100):  # of wrappers around each other
         inner = getattr(function, "__wrapped__", None) or getattr(function, "func", None)
         if inner is None and not hasattr(function, "__code__"):
@@ -107,7 +112,8 @@ def code_of(function: Any) -> CodeType | None:
             break
         function = inner
     found = getattr(function, "__code__", None)
-    return found if isinstance(found, CodeType) else None
+    is_own = isinstance(found, CodeType) and is_user_file(found.co_filename)
+    return found if is_own else None
 
 
 @functools.lru_cache(8)

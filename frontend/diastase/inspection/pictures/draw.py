@@ -89,14 +89,6 @@ class _Shown:
         return [row for row in dict.fromkeys([*first, *used]) if row in used]
 
 
-def pictures_of(
-    compiled: Drawable, level: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> list[tuple[Level, Picture]]:
-    """Pictures of all circuits at these levels, for arguments or types of arguments."""
-    pictures = _Shown(level).pictures(compiled, args, kwargs)
-    return [(level, picture) for level, picture, _ in pictures]
-
-
 def _arguments(
     signature: Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> dict[str, Any]:
