@@ -8,6 +8,7 @@ numbers come from code objects alone, so nothing here needs JAX's private source
 import re
 import sys
 import sysconfig
+from bisect import bisect_right
 from collections.abc import Generator, Iterator, Set
 from contextlib import contextmanager
 from functools import cache, lru_cache
@@ -131,17 +132,27 @@ def _as_written(name: str) -> str:
     """A name as it was before MLIR printed it, which spells some bytes in hexadecimal."""
     if "\\" not in name:
         return name
-    spelt = _SPELT.sub(lambda byte: bytes.fromhex(byte[1]) if byte[1] else b"\\", name.encode())
+    spelt = _SPELT.sub(lambda byte: bytes([int(byte[1], 16)]) if byte[1] else b"\\", name.encode())
     return spelt.decode(errors="replace")
 
 
-@lru_cache(4096)
+_MOST_TABLES = 256
+_tables: dict[int, tuple[CodeType, list[int], list[int | None]]] = {}
+"""Of code objects, by identity (their hash goes through all of their constants): where the
+instructions of a line begin, and the lines."""
+
+
 def _line_of(code: CodeType, instruction: int) -> int:
     """Line of the instruction at this byte offset of a code object."""
-    for start, end, line in code.co_lines():
-        if start <= instruction < end and line is not None:
-            return line
-    return code.co_firstlineno
+    known = _tables.get(id(code))
+    if known is None or known[0] is not code:
+        if len(_tables) >= _MOST_TABLES:
+            _tables.clear()
+        parts = [*code.co_lines()]
+        known = (code, [start for start, _, _ in parts], [line for _, _, line in parts])
+        _tables[id(code)] = known
+    _, starts, lines = known
+    return lines[bisect_right(starts, instruction) - 1] or code.co_firstlineno
 
 
 @contextmanager

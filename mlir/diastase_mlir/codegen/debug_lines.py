@@ -16,7 +16,9 @@ from dataclasses import dataclass, field
 
 _AT_FUNCTION = re.compile(r"^(define [^\n]*) !dbg !\d+ \{$|^(declare) !dbg !\d+", re.M)
 _ATTACHED = re.compile(r",? !dbg !(\d+)")
-_LOCATION = re.compile(r"^!(\d+) = (?:distinct )?!DILocation\(line: (\d+), [^\n]*?scope: !(\d+)", re.M)
+_LOCATION = re.compile(
+    r"^!(\d+) = (?:distinct )?!DILocation\(line: (\d+), [^\n]*?scope: !(\d+)", re.M
+)
 _NODE = re.compile(r"!(?P<number>\d+) = (?P<content>.*)")
 _REFERENCE = re.compile(r"!(\d+)\b")
 _OF_UNITS = "!llvm.dbg.cu"
@@ -52,24 +54,23 @@ def without_debug(text: str) -> Numbered:
     metadata = _Metadata()
     lines: list[str] = []
     numbers: list[int] = []
-    for line in text.split("\n"):
+    place = 0  # of the nodes
+    for line in text.rstrip("\n").split("\n"):
         node = _NODE.fullmatch(line)
         if node is not None:
+            place = place or len(lines)
             metadata.nodes[node["number"]] = node["content"]
         elif not line.startswith(_OF_UNITS):
             attached = _ATTACHED.search(line)
-            lines.append(line if attached is None else _ATTACHED.sub("", line))
             is_instruction = attached is not None and not line.startswith(("define", "declare"))
+            lines.append(line if attached is None else _ATTACHED.sub("", line))
             numbers.append(locations.get(attached[1], 0) if attached and is_instruction else 0)
-    named = [line for line in lines if line.startswith("!")]
-    metadata.number(named)
+    metadata.number(line for line in lines if line.startswith("!"))
     metadata.number(line for line in lines if " !" in line and not line.startswith("!"))
-    while lines and not lines[-1]:
-        lines.pop()
-    kept = metadata.kept()
     lines = [metadata.renumbered(line) if "!" in line else line for line in lines]
-    lines += ["", *kept] if kept else []
-    return "\n".join(lines), [*numbers, *[0] * len(lines)][: len(lines)]
+    kept = metadata.kept()
+    lines[place:place], numbers[place:place] = kept, [0] * len(kept)
+    return "\n".join(lines), numbers
 
 
 @dataclass

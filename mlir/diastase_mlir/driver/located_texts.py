@@ -18,6 +18,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 from diastase_mlir.bindings import ir, run_passes, session
@@ -36,7 +37,6 @@ from diastase_mlir.driver.compilation import (
     EXPORTED,
     after_passes,
     linked,
-    llvm_ir_text,
     translated,
 )
 from diastase_mlir.driver.continuation import OPTIMISED, TRANSLATED
@@ -71,6 +71,13 @@ class LocatedText:
 
 def located_texts(lowered: LoweredModule, options: CompileOptions) -> list[LocatedText]:
     """All stages of a program, in order."""
+    try:
+        return _located_texts(lowered, options)
+    finally:
+        _distinct.cache_clear()  # of a long run of gates, a location is a long text
+
+
+def _located_texts(lowered: LoweredModule, options: CompileOptions) -> list[LocatedText]:
     timings: dict[str, float] = {}
     with session():
         module = parse(lowered.bytecode)
@@ -142,6 +149,7 @@ def _of_module(
     return LocatedText(name, plain, places, seconds)
 
 
+@lru_cache(2**15)  # most are the same after each stage
 def _distinct(location: str) -> Places:
     """The user's lines of a location, each once."""
     return tuple({(span.file, span.line): span for span in spans_at(location)}.values())

@@ -123,9 +123,7 @@ class Groups:
 
     def of(self, spans: Iterable[Span]) -> int:
         """The number of the set of these lines."""
-        numbers = {
-            self.lines.setdefault((span.file, span.line), len(self.lines)) for span in spans
-        }
+        numbers = {self.lines.setdefault((span.file, span.line), len(self.lines)) for span in spans}
         return self.groups.setdefault(tuple(sorted(numbers)), len(self.groups))
 
     def runs(self, places: Iterable[Sequence[Span]]) -> list[int]:

@@ -1,8 +1,8 @@
 """The circuits of the page, before passes and after each, as SVG, or as text.
 
 In: a compiled function, and the types of its arguments. Out: HTML. Figures are images of the page's
-own (`data:`), so that nothing in them is part of it; where matplotlib is not installed, or a circuit
-is large, text stands in for them, and for the largest ones how to draw them.
+own (`data:`), so that nothing in them is part of it. Where matplotlib is not installed, or a
+circuit is large, it is drawn as text; the largest ones are not drawn.
 """
 
 import base64

@@ -92,12 +92,14 @@ class Column {
     if (pinned !== null) for (const column of columns) if (column !== this) column.reveal();
   }
 
-  /** Scroll to the first line that is lit, unless one is in sight. */
+  /** Scroll to the first lit line, unless one is in sight; of exactly the same lines of the user's if there is one. */
   reveal() {
+    const exact = this.litRows.filter((row) => this.groupAt(row) === shining);
+    const rows = exact.length ? exact : this.litRows;
     const first = Math.ceil(this.box.scrollTop / ROW);
     const last = first + Math.floor(this.box.clientHeight / ROW) - 1;
-    const inSight = this.litRows.some((row) => first <= row && row <= last);
-    if (this.litRows.length && !inSight) this.scrollTo(this.litRows[0]);
+    const inSight = rows.some((row) => first <= row && row <= last);
+    if (rows.length && !inSight) this.scrollTo(rows[0]);
   }
 
   /** Begin with what comes from the user's source, below what does not. */
