@@ -62,14 +62,14 @@ PROGRAMS = [elementwise, in_half_precision, booleans, sums, derivative, outcomes
 @pytest.mark.sample(3)
 @pytest.mark.parametrize("function", PROGRAMS)
 def test_texts_are_those_of_the_stages(function):
-    """Text by text what the compiler itself prints, and as many places as lines."""
+    """Text by text what the compiler itself prints, and as many spans as lines."""
     lowered = qjit(function).lower(jnp.ones((4, 3)))
     options = lowered.interface.options
     *stages, code = located_texts(lowered.module, options)
     for stage in stages:
         own = compilation.stage_text(lowered.module, options, stage.stage).rstrip("\n")
         assert stage.text == own, stage.stage
-        assert len(stage.places) == own.count("\n") + 1
+        assert len(stage.spans) == own.count("\n") + 1
     assert code.stage == ASSEMBLY
     with compilation.session():
         linked = compilation.linked(

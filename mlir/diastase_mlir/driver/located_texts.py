@@ -54,7 +54,7 @@ _SITE = re.compile(r"\{site = (\d+)\}$")
 _FILE = "numbers"
 """No file: its lines are numbers of locations."""
 
-Places = tuple[Span, ...]
+Spans = tuple[Span, ...]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class LocatedText:
 
     stage: str
     text: str
-    places: Sequence[Places]
+    spans: Sequence[Spans]
     """Of each line, the user's lines that it comes from."""
     seconds: float | None = None
     """How long the stage took."""
@@ -119,10 +119,10 @@ def _locate_runs(module: ir.Module, sites: Sequence[Site]) -> None:
     def visit(operation: ir.Operation) -> ir.WalkResult:
         if "sites" in operation.attributes and "gates" in operation.attributes:
             numbers: Any = ir.DenseI64ArrayAttr(operation.attributes["sites"])
-            places = {(sites[n].file, sites[n].line) for n in numbers if n < len(sites)}
-            for file, line in places - lines.keys():
+            known = {(sites[n].file, sites[n].line) for n in numbers if n < len(sites)}
+            for file, line in known - lines.keys():
                 lines[file, line] = ir.Location.file(in_mlir(file), line, 0)
-            parts = [lines[place] for place in sorted(places) if place[1]]
+            parts = [lines[place] for place in sorted(known) if place[1]]
             operation.location = ir.Location.fused([operation.location, *parts])
         return ir.WalkResult.ADVANCE
 
@@ -142,20 +142,20 @@ def _of_module(
     )
     locations = line_locations(plain, debug)
     known = {location: _distinct(location) for location in dict.fromkeys(locations)}
-    places = [
+    spans = [
         known[location] or _of_site(line, lowered.sites)
         for location, line in zip(locations, plain.split("\n"), strict=True)
     ]
-    return LocatedText(name, plain, places, seconds)
+    return LocatedText(name, plain, spans, seconds)
 
 
 @lru_cache(2**15)  # most are the same after each stage
-def _distinct(location: str) -> Places:
+def _distinct(location: str) -> Spans:
     """The user's lines of a location, each once."""
     return tuple({(span.file, span.line): span for span in spans_at(location)}.values())
 
 
-def _of_site(line: str, sites: Sequence[Site]) -> Places:
+def _of_site(line: str, sites: Sequence[Site]) -> Spans:
     """The user's line of one gate of a run, which has no location of its own."""
     found = _SITE.search(line)
     if found is None or int(found[1]) >= len(sites):
@@ -164,7 +164,7 @@ def _of_site(line: str, sites: Sequence[Site]) -> Places:
     return (Span(site.file, site.line, site.function),) if site.line else ()
 
 
-def _numbered(module: ir.Module) -> Mapping[int, Places]:
+def _numbered(module: ir.Module) -> Mapping[int, Spans]:
     """Replace all locations by lines of no file; and say what each of these stands for."""
     numbers: dict[str, int] = {}
     made: dict[int, ir.Location] = {}
@@ -188,7 +188,7 @@ def _numbered(module: ir.Module) -> Mapping[int, Places]:
 
 
 def _of_numbers(
-    stage: str, numbered: Numbered, locations: Mapping[int, Places], seconds: float
+    stage: str, numbered: Numbered, locations: Mapping[int, Spans], seconds: float
 ) -> LocatedText:
     text, numbers = numbered
     return LocatedText(stage, text, [locations.get(number, ()) for number in numbers], seconds)

@@ -191,8 +191,8 @@ def test_long_texts_are_cut_where_they_say_it():
     assert short.text.count("x") == 50
     assert sum(len(each.text) for each in (short, long, wide)) < 10_100
     assert long.text.endswith("more lines")
-    assert long.places[-1] == ()
-    assert len(long.places) == long.text.count("\n") + 1
+    assert long.spans[-1] == ()
+    assert len(long.spans) == long.text.count("\n") + 1
     assert wide.text.endswith("9,000 characters")
     assert in_runs([3, 3, 0, 3]) == [3, 2, 0, 1, 3, 1]
 

@@ -35,19 +35,19 @@ _ABOUT = {
 
 @dataclass(frozen=True)
 class Column:
-    """A text, and the places of each of its lines."""
+    """A text, and the spans of each of its lines."""
 
     name: str
     title: str
     about: str
     text: str
-    places: Sequence[Sequence[Span]]
+    spans: Sequence[Sequence[Span]]
     seconds: float | None = None
 
     @property
     def lines(self) -> int:
         """How many lines there are."""
-        return len(self.places)
+        return len(self.spans)
 
     @property
     def is_shown(self) -> bool:
@@ -58,12 +58,12 @@ class Column:
 def column_of_jaxpr(jaxpr: Any, seconds: float) -> Column:
     """The jaxpr; what an equation says over several lines is of its user's line."""
     text, sources = with_sources(jaxpr)
-    places: list[list[Span]] = []
+    spans: list[list[Span]] = []
     for parts in sources:
-        spans = [span_of_traceback(traceback) for *_, traceback in parts]
-        places.append([span for span in spans if span is not None])
-    missing = text.count("\n") + 1 - len(places)
-    return Column(JAXPR, JAXPR, _ABOUT[JAXPR], text, [*places, *[[]] * missing], seconds)
+        found = [span_of_traceback(traceback) for *_, traceback in parts]
+        spans.append([span for span in found if span is not None])
+    missing = text.count("\n") + 1 - len(spans)
+    return Column(JAXPR, JAXPR, _ABOUT[JAXPR], text, [*spans, *[[]] * missing], seconds)
 
 
 def column_of_stage(stage: LocatedText, about: str) -> Column:
@@ -74,7 +74,7 @@ def column_of_stage(stage: LocatedText, about: str) -> Column:
         _TITLES.get(name, name),
         _ABOUT.get(name, about),
         stage.text,
-        stage.places,
+        stage.spans,
         stage.seconds,
     )
 
@@ -111,7 +111,7 @@ def _within(column: Column, most: int) -> Column:
     kept = column.text[: column.text.rfind("\n", 0, most)]
     number = kept.count("\n") + 1
     more = f"… {column.lines - number:,} more lines"
-    return replace(column, text=f"{kept}\n{more}", places=[*column.places[:number], ()])
+    return replace(column, text=f"{kept}\n{more}", spans=[*column.spans[:number], ()])
 
 
 @dataclass
@@ -126,14 +126,14 @@ class Groups:
         numbers = {self.lines.setdefault((span.file, span.line), len(self.lines)) for span in spans}
         return self.groups.setdefault(tuple(sorted(numbers)), len(self.groups))
 
-    def runs(self, places: Iterable[Sequence[Span]]) -> list[int]:
+    def runs(self, spans: Iterable[Sequence[Span]]) -> list[int]:
         """Groups of lines: each, and how many lines in a row have it."""
         known: dict[tuple[Span, ...], int] = {}
         numbers: list[int] = []
-        for spans in map(tuple, places):
-            if spans not in known:
-                known[spans] = self.of(spans)
-            numbers.append(known[spans])
+        for of_line in map(tuple, spans):
+            if of_line not in known:
+                known[of_line] = self.of(of_line)
+            numbers.append(known[of_line])
         return in_runs(numbers)
 
 

@@ -10,7 +10,7 @@ import io
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from diastase.inspection.levels import CompiledFunction, Level, levels_of
+from diastase.inspection.levels import CompiledFunction, levels_of
 from diastase.inspection.pictures import text
 from diastase.inspection.pictures.errors import PictureTooLargeError
 from diastase.inspection.pictures.items import Picture, leaves_of
@@ -26,40 +26,44 @@ else:
 _IN_A_FIGURE = 200
 _IN_A_TEXT = 2000
 """Gates and measurements that are drawn."""
-_TOO_LARGE = f"<p>More than {_IN_A_TEXT} operations: not drawn.</p>"
 
 
 def drawings_of(compiled: CompiledFunction, args: Any, kwargs: Any) -> list[str]:
-    """HTML of each circuit at each level, in order; the function is traced again for it."""
+    """HTML of each circuit at each level, equal ones once; the function is traced again for it."""
+    found: list[tuple[str, Picture | None]] = []
+    for level in levels_of(compiled, "all", args, kwargs):
+        for circuit in level.circuits:
+            title = f"{circuit.traced.settings.qnode}, level {level.number}: {level.name}"
+            one = (title, _picture(circuit))
+            if one not in found:  # a loop traces its body several times
+                found.append(one)
     return [
-        _drawing(level, circuit)
-        for level in levels_of(compiled, "all", args, kwargs)
-        for circuit in level.circuits
+        f"<figure><figcaption>{escape(title)}</figcaption>{_drawn(picture)}</figure>"
+        for title, picture in found
     ]
 
 
-def _drawing(level: Level, circuit: SeenCircuit) -> str:
-    title = f"{circuit.traced.settings.qnode}, level {level.number}: {level.name}"
+def _picture(circuit: SeenCircuit) -> Picture | None:
+    """The picture of a circuit; None of one with too many operations."""
     try:
         picture = read_circuit(circuit, {}, Reading(decimals=2, unroll=False))
-        drawn = _drawn(picture.with_rows(picture.used_rows()))
     except PictureTooLargeError:
-        drawn = _TOO_LARGE
-    return f"<figure><figcaption>{escape(title)}</figcaption>{drawn}</figure>"
+        return None
+    picture = picture.with_rows(picture.used_rows())
+    return picture if sum(1 for _ in leaves_of(picture.items)) <= _IN_A_TEXT else None
 
 
-def _drawn(picture: Picture) -> str:
-    count = sum(1 for _ in leaves_of(picture.items))
-    if count > _IN_A_TEXT:
-        return _TOO_LARGE
-    if count <= _IN_A_FIGURE:
+def _drawn(picture: Picture | None) -> str:
+    if picture is None:
+        return f"<p>More than {_IN_A_TEXT} operations: not drawn.</p>"
+    if sum(1 for _ in leaves_of(picture.items)) <= _IN_A_FIGURE:
         try:
             drawn, _ = figure.draw_figure(picture)
         except ModuleNotFoundError:  # of matplotlib
             pass
         else:
             content = io.BytesIO()
-            drawn.savefig(content, format="svg")
+            drawn.savefig(content, format="svg", metadata={"Date": None})
             data = base64.b64encode(content.getvalue()).decode()
             label = escape(f"circuit {picture.name}")
             return f'<img alt="{label}" src="data:image/svg+xml;base64,{data}">'

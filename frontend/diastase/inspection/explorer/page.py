@@ -95,7 +95,7 @@ def page_of(program: Explored) -> Page:
     stages_table = _table(columns)
     columns = within(columns, _MOST)
     groups = Groups()
-    runs = [groups.runs(column.places) for column in columns]
+    runs = [groups.runs(column.spans) for column in columns]
     rows = list(rows_of(sorted(groups.lines), program.function))
     data = {
         "columns": [
