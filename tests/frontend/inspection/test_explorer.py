@@ -120,7 +120,7 @@ EVIL = "</script><script>alert(1)</script>"
 
 
 def test_names_that_are_html_are_text(tmp_path):
-    """Of wires, variables and files; nothing of them is an element."""
+    """Of functions, arguments, wires and files; nothing of them is an element."""
     folder = tmp_path / "<b>&amp;"
     folder.mkdir()
     source = f"""
@@ -128,14 +128,13 @@ import pennylane as qml
 from diastase import qjit
 wire = {EVIL!r}
 
-@qjit
-@qml.qnode(qml.device("lightning.qubit", wires=[wire, "<!--", '"&']))
-def circuit(angles):
+def named(angles):
     qml.RX(angles[{EVIL!r}], wire)  # {EVIL} <!--
     qml.CNOT(["<!--", '"&'])
     return qml.expval(qml.Z(wire))
 
-circuit.__wrapped_name__ = "<i>"
+named.__name__ = named.__qualname__ = "<i>{EVIL}"
+circuit = qjit(qml.QNode(named, qml.device("lightning.qubit", wires=[wire, "<!--", '"&'])))
 """
     function = module_of(folder / "<i>.py", source, "circuit")
     page = function.explore({EVIL: 0.3})
@@ -144,11 +143,12 @@ circuit.__wrapped_name__ = "<i>"
     assert len(reader.of("script")) == 2
     assert not reader.of("i")
     assert "alert" not in reader.scripts[1]
-    assert [title for title in reader.texts if EVIL in title]  # the title: the argument's name
+    assert f"<i>{EVIL}(angles['{EVIL}']: float64[]) -> float64[]" in reader.texts
+    assert f"<i>{EVIL}, level 0: Before transforms" in reader.texts
     shown = Shown(page)
     assert any(EVIL in line for line in shown.lines["source"])
     assert shown.lines["source"][0] == str(folder / "<i>.py")
-    assert all(shown.lit_by(9).values())
+    assert all(shown.lit_by(7).values())
 
 
 def test_a_function_that_is_not_compiled_says_what_to_do():
