@@ -134,19 +134,26 @@ class ProgramTexts:
         Your source, the jaxpr, MLIR after each stage, LLVM IR and assembly stand side by side;
         point at a line of any of them, and those that come from the same of your lines light up.
         Times and sizes of all stages, and the circuits before and after passes are there, too.
+        The page needs no network.
 
-        Of the program compiled last; with arguments, or types of arguments, of the one for these.
-        The page needs no network. A notebook shows it, `path` says where the file is, and `save`
-        writes it elsewhere.
+        Args:
+            *args: none for the program compiled last; else as for `trace`, for the one for these.
+            **kwargs: as for `trace`.
 
-        >>> @qjit
-        ... def f(x):
-        ...     return x * 2
-        >>> f(1.5)
-        Array(3., dtype=float64, weak_type=True)
-        >>> f.explore().save("f.html")  # doctest: +SKIP
+        Returns:
+            The `Page`: a notebook shows it, `path` says where the file is, `save` writes another.
 
-        `NotCompiledError` where there is no program yet, and no arguments are given.
+        Raises:
+            NotCompiledError: an `AttributeError`, without arguments before the first program.
+            UnsupportedArgumentError: a `TypeError`; this and all others as `trace`, with arguments.
+
+        Example:
+            >>> from diastase import qjit
+            >>> double = qjit(lambda x: x * 2)
+            >>> page = double.explore(1.5)
+            >>> "stablehlo.multiply" in page.path.read_text()
+            True
+
         """
         is_given = bool(args or kwargs)
         program = self.trace(*args, **kwargs) if is_given else self._latest("explore()", "explore")

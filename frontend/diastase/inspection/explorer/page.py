@@ -46,14 +46,41 @@ _FRAME = (
 
 @dataclass
 class Page:
-    """A page in HTML; a notebook shows it, and `path` is where it was written last."""
+    """A page in HTML, as `f.explore()` gives it; a notebook shows it.
+
+    Example:
+        >>> from diastase import qjit
+        >>> page = qjit(lambda x: x + 1).explore(1)
+        >>> page.html.startswith("<!doctype html>")
+        True
+
+    """
 
     title: str
     html: str = field(repr=False)
+    """The page as text."""
     path: Path
+    """Where it was written last: into a temporary folder, before anybody calls `save`."""
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Write the page to a file; returns where."""
+        """Write the page to a file.
+
+        Args:
+            path: of the file, in a folder that there is; what it has is replaced.
+
+        Returns:
+            Where it is, as an absolute path; `path` is that from now on.
+
+        Raises:
+            OSError: where it cannot be written.
+
+        Example:
+            >>> from diastase import qjit
+            >>> page = qjit(lambda x: x + 1).explore(1)
+            >>> page.save("page.html").name
+            'page.html'
+
+        """
         target = Path(path)
         target.write_bytes(self.html.encode(errors=_UNWRITABLE))
         self.path = target.absolute()
