@@ -29,6 +29,7 @@ GIVEN = {
     "diastase.callbacks.pure": ("PureCallback",),
     "diastase.jit.stages.stages": ("Traced", "Lowered", "Compiled"),
     "diastase.inspection.report": ("Report",),
+    "diastase.inspection.explorer.page": ("Page",),
     "diastase.inspection.costs": ("CircuitCosts", "MemoryStatistics"),
     "diastase.inspection.resources.results": ("CompiledSpecs", "CompiledResources"),
     "diastase.debugging.profiling": ("Profile", "ProgramProfile"),

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         stage_module,
         stage_text,
     )
+    from diastase_mlir.driver.located_texts import ASSEMBLY, LocatedText, located_texts
     from diastase_mlir.driver.other_processors import compile_for
     from diastase_mlir.driver.pipeline import PIPELINE
     from diastase_mlir.driver.written_modules import read_module
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from diastase_mlir.passes.circuits import values as circuit_values
 
 __all__ = [
+    "ASSEMBLY",
     "GATES",
     "LOWERED",
     "MOVING",
@@ -91,6 +93,7 @@ __all__ = [
     "InvalidIRError",
     "LinkError",
     "LinkerNotFoundError",
+    "LocatedText",
     "LoweredModule",
     "LoweringError",
     "New",
@@ -113,6 +116,7 @@ __all__ = [
     "gate_of",
     "into_z",
     "llvm_ir_text",
+    "located_texts",
     "lower",
     "pass_call",
     "pass_calls",
@@ -134,6 +138,7 @@ _LAZY = {
     "diastase_mlir.driver.compilation": (
         "compile_module", "llvm_ir_text", "stage_module", "stage_text",
     ),
+    "diastase_mlir.driver.located_texts": ("ASSEMBLY", "LocatedText", "located_texts"),
     "diastase_mlir.driver.other_processors": ("compile_for",),
     "diastase_mlir.lowering.module": ("lower",),
     "diastase_mlir.passes.circuits": (

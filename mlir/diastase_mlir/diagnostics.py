@@ -8,7 +8,8 @@ numbers come from code objects alone, so nothing here needs JAX's private source
 import re
 import sys
 import sysconfig
-from collections.abc import Generator, Set
+from bisect import bisect_right
+from collections.abc import Generator, Iterator, Set
 from contextlib import contextmanager
 from functools import cache, lru_cache
 from types import CodeType, FrameType
@@ -18,6 +19,7 @@ from diastase_runtime.errors import DiastaseError, Span
 from diastase_toolchain.source_hash import folders_of
 
 _PLACE = re.compile(r'(?:"(?P<function>[^"]*)"\()?"(?P<file>[^"]+)":(?P<line>\d+):\d+')
+_SPELT = re.compile(rb"\\(?:([0-9A-F]{2})|\\)")
 OUR_PACKAGES = (
     "diastase",
     "diastase_mlir",
@@ -100,11 +102,12 @@ def called_function(names: Set[str]) -> str | None:
 def span_of(source_info: Any) -> Span | None:
     """Find the user's line in the `source_info` of a jaxpr equation, if it has one."""
     traceback = getattr(source_info, "traceback", None)
-    return None if traceback is None else _span_of_traceback(traceback)
+    return None if traceback is None else span_of_traceback(traceback)
 
 
 @lru_cache(1024)  # equal for all equations that a line makes by the same calls
-def _span_of_traceback(traceback: Any) -> Span | None:
+def span_of_traceback(traceback: Any) -> Span | None:
+    """Find the user's line in a traceback of JAX's."""
     for code, instruction in zip(*traceback.raw_frames(), strict=True):
         if is_user_file(code.co_filename):
             line = _line_of(code, instruction)
@@ -114,19 +117,42 @@ def _span_of_traceback(traceback: Any) -> Span | None:
 
 def span_at(location: str) -> Span | None:
     """Find the user's line in the text of an MLIR location; callers stand after callees."""
+    return next(spans_at(location), None)
+
+
+def spans_at(location: str) -> Iterator[Span]:
+    """Find all lines of the user's in it: that of what several operations became has several."""
     for match in _PLACE.finditer(location):
-        if is_user_file(match["file"]):
-            return Span(match["file"], int(match["line"]), match["function"] or "")
-    return None
+        file = _as_written(match["file"])
+        if is_user_file(file):
+            yield Span(file, int(match["line"]), _as_written(match["function"] or ""))
 
 
-@lru_cache(4096)
+def _as_written(name: str) -> str:
+    """A name as it was before MLIR printed it, which spells some bytes in hexadecimal."""
+    if "\\" not in name:
+        return name
+    spelt = _SPELT.sub(lambda byte: bytes([int(byte[1], 16)]) if byte[1] else b"\\", name.encode())
+    return spelt.decode(errors="replace")
+
+
+_MOST_TABLES = 256
+_tables: dict[int, tuple[CodeType, list[int], list[int | None]]] = {}
+"""Of code objects, by identity (their hash goes through all of their constants): where the
+instructions of a line begin, and the lines."""
+
+
 def _line_of(code: CodeType, instruction: int) -> int:
     """Line of the instruction at this byte offset of a code object."""
-    for start, end, line in code.co_lines():
-        if start <= instruction < end and line is not None:
-            return line
-    return code.co_firstlineno
+    known = _tables.get(id(code))
+    if known is None or known[0] is not code:
+        if len(_tables) >= _MOST_TABLES:
+            _tables.clear()
+        parts = [*code.co_lines()]
+        known = (code, [start for start, _, _ in parts], [line for _, _, line in parts])
+        _tables[id(code)] = known
+    _, starts, lines = known
+    return lines[bisect_right(starts, instruction) - 1] or code.co_firstlineno
 
 
 @contextmanager

@@ -210,6 +210,11 @@ def emit_object(optimised_module: OptimisedModule) -> bytes:
         ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
 
 
+def assembly(optimised_module: OptimisedModule) -> str:
+    """What `emit_object` makes of it, as text."""
+    return target_machine(optimised_module.level).emit_assembly(optimised_module.module)
+
+
 def _at_once(name: str) -> Callable[..., Any]:
     """One of LLVM's functions, which several threads may be in at once.
 

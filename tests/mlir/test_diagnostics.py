@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from diastase_mlir import at, span_of, user_span
+from diastase_mlir import at, diagnostics, span_of, user_span
 from diastase_mlir.diagnostics import is_user_file, span_at
 from diastase_runtime.errors import InternalError, Span
 
@@ -70,3 +70,10 @@ def test_an_error_is_placed_once():
     with pytest.raises(InternalError) as caught, at(outer), at(inner):
         raise InternalError(what="x")
     assert caught.value.span == inner
+
+
+@pytest.mark.parametrize("function", [jax.lax.scan, inspect.getdoc, user_span])
+def test_lines_of_instructions_are_those_of_python(function):
+    code = inspect.unwrap(function).__code__
+    for place, (line, *_) in enumerate(code.co_positions()):
+        assert diagnostics._line_of(code, 2 * place) == (line or code.co_firstlineno)

@@ -95,7 +95,7 @@ def levels_of(
     whole = circuits(None)
     pipelines = map(_pipeline, whole[0])
     longest = max(pipelines, key=len, default=qml.CompilePipeline())
-    levels = _Levels(compiled.__name__, longest)
+    levels = _Levels(getattr(compiled, "__name__", "the function"), longest)  # none of a partial
     numbers = levels.numbers(level)
     if not numbers:
         raise levels.unknown(level)

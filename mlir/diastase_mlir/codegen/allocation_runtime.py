@@ -51,12 +51,13 @@ _DECLARATIONS = re.compile(
     r"\([^\n]*\n",
     re.M,
 )
+_END = r"(?:, !dbg !\d+)?\n"  # of an instruction, which may have a location (`debug_lines`)
 _ALIGNED = re.compile(
-    r"(?P<before>  (?P<number>%\d+) = ptrtoint ptr (?P<memory>%\d+) to i64\n"
-    r"  (?P<last>%\d+) = add i64 (?P=number), (?P<rest>\d+)\n"
-    r"  (?P<over>%\d+) = urem i64 (?P=last), (?P<alignment>\d+)\n"
-    r"  (?P<address>%\d+) = sub i64 (?P=last), (?P=over)\n)"
-    r"  %(?P<result>\d+) = inttoptr i64 (?P=address) to ptr\n"
+    rf"(?P<before>  (?P<number>%\d+) = ptrtoint ptr (?P<memory>%\d+) to i64{_END}"
+    rf"  (?P<last>%\d+) = add i64 (?P=number), (?P<rest>\d+){_END}"
+    rf"  (?P<over>%\d+) = urem i64 (?P=last), (?P<alignment>\d+){_END}"
+    rf"  (?P<address>%\d+) = sub i64 (?P=last), (?P=over){_END})"
+    rf"  %(?P<result>\d+) = inttoptr i64 (?P=address) to ptr{_END}"
 )
 _PROGRAM = re.compile(r"^define (?P<type>[^\n@]*)@diastase_entry\([^)]*\)", re.M)
 _ENTRY = re.compile(rf"^define void @{ENTRY_SYMBOL}\((?P<parameters>[^)]*)\)", re.M)

@@ -115,9 +115,9 @@ def stage_text(
         return llvm_ir_text(lowered, options)
     with session():
         if stage == TRANSLATED:
-            return _translated(_after_passes(lowered, options, {}))
+            return translated(after_passes(lowered, options, {}))
         return printed(
-            _after_passes(lowered, options, {}, stage),
+            after_passes(lowered, options, {}, stage),
             with_locations=debug_info,
             generic=generic,
             named_arguments=options.use_nameloc,
@@ -158,34 +158,42 @@ def _to_llvm_ir(
         # Which import is at which place of the table, the text does not say.
         return _to_llvm_ir(replace(lowered, edits=edits), options, timings)._replace(text=edited)
     edited = lowered.edits.get(TRANSLATED)
-    module = _after_passes(lowered, options, timings) if edited is None else None
+    module = after_passes(lowered, options, timings) if edited is None else None
     with step(TRANSLATED, part_of=timings):
-        text = edited if module is None else _translated(module)
-        text = with_check_failures(str(text))
-        return link_imports(with_memory(text, returns=bool(lowered.results)))
+        text = edited if module is None else translated(module)
+        return linked(str(text), lowered)
 
 
-def _translated(module: ir.Module) -> str:
+def linked(text: str, lowered: LoweredModule) -> LinkedText:
+    """Give translated text all that it calls."""
+    return link_imports(with_memory(with_check_failures(text), returns=bool(lowered.results)))
+
+
+def translated(module: ir.Module) -> str:
+    """LLVM IR as llvmlite's LLVM reads it."""
     text = with_half_floats(translate_module_to_llvmir(module.operation))
     text = with_booleans_as_bytes(text)
     return for_llvmlite(text, as_bits=emulated_float_types())
 
 
-def _after_passes(
+def after_passes(
     lowered: LoweredModule,
     options: CompileOptions,
     timings: dict[str, float],
     last: str | None = None,
+    observe: Observer | None = None,
 ) -> ir.Module:
-    """Run the passes up to those of a stage, or all of them."""
+    """Run the passes up to those of a stage, or all of them; observed, nothing is kept."""
     with step("parse", part_of=timings):
         try:
             module, pipeline = begin(lowered, options, last)
         except ir.MLIRError as error:  # the dialects' verifiers run here for the first time
             raise write_input(lowered, options, error) from None
+    if observe is not None:
+        options = replace(options, keep_intermediate="none")
     dumps = Dumps(lowered.name, options)
     try:
-        run_pipeline(pipeline, module, timings, dumps.after_stage, dumps.after_pass)
+        run_pipeline(pipeline, module, timings, observe or dumps.after_stage, dumps.after_pass)
         if last is None and options.pipelines is not None:
             check_legality(TRANSLATABLE, module)  # else the translation would not survive it
     except StageFailure as failure:

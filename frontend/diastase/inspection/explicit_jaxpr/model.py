@@ -18,6 +18,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from jax.extend.core import ClosedJaxpr
+
 from diastase.inspection.explicit_jaxpr.types import (
     Atom,
     ExplicitLiteral,
@@ -31,6 +33,7 @@ from diastase.inspection.explicit_jaxpr.types import (
 )
 from diastase_mlir.jax_compat import JaxprPrinter
 from diastase_mlir.jax_compat.jaxprs.inlining import CALLS
+from diastase_mlir.jax_compat.jaxprs.printing import Sources, located_text
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,6 +56,14 @@ class ExplicitEquation:
     original: Any = None
     """The equation of the symbolic jaxpr that this one stands for, if its parameters are equal."""
     source_info: Any = None
+
+
+def with_sources(jaxpr: "ExplicitJaxpr | ClosedJaxpr") -> tuple[str, Sources]:
+    """A jaxpr of either form as text, and which traceback each of its lines comes from."""
+    if not isinstance(jaxpr, ExplicitJaxpr):
+        return located_text(jaxpr)
+    names = Names(jaxpr)
+    return names.text, names.sources
 
 
 @dataclass(frozen=True, eq=False)
@@ -257,7 +268,8 @@ class Names:
     def __init__(self, jaxpr: ExplicitJaxpr) -> None:
         self._printer = JaxprPrinter()
         self._variables: dict[ExplicitVariable, Any] = {}
-        self.text = self._printer.text(self._rebuilt(jaxpr))
+        self.sources: Sources = []
+        self.text = self._printer.text(self._rebuilt(jaxpr), self.sources)
 
     def of(self, atom: Any) -> str:
         """The name of a variable, the number that a literal is."""
@@ -289,6 +301,7 @@ class Names:
             results,
             {name: self._parameter(value) for name, value in equation.params.items()},
             equation.original,
+            equation.source_info,
         )
 
     def _parameter(self, value: Any) -> Any:

@@ -25,9 +25,10 @@ class NotCompiledError(DiastaseError, AttributeError):
 
     title: ClassVar[str] = "Not compiled yet"
     message: ClassVar[str] = "{function}.{attribute} exists once {function} is compiled"
-    help: ClassVar[str] = "call {function} first, or use {function}.trace(...)"
+    help: ClassVar[str] = "call {function} first, or use {function}.{instead}(...)"
     function: str
     attribute: str
+    instead: str = "trace"
 
 
 class NestedProfileError(DiastaseError, RuntimeError):

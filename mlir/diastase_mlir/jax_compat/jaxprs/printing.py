@@ -57,10 +57,11 @@ class JaxprPrinter:
         results: Sequence[Any],
         params: Mapping[str, Any],
         original: Any,
+        source_info: Any = None,
     ) -> Any:
         """An equation; JAX shows the parameters of an `original` in its own way."""
         known = Primitive(primitive) if original is None else original.primitive
-        return new_jaxpr_eqn(operands, results, known, dict(params), no_effects)
+        return new_jaxpr_eqn(operands, results, known, dict(params), no_effects, source_info)
 
     def jaxpr(
         self,
@@ -76,7 +77,19 @@ class JaxprPrinter:
         # From jax 0.12 on, only constants that have values are printed as such.
         return ClosedJaxpr(jaxpr, [None] * len(constants))
 
-    def text(self, jaxpr: Any) -> str:
-        """The text of a jaxpr, nested ones in place."""
+    def text(self, jaxpr: Any, sources: "Sources | None" = None) -> str:
+        """The text of a jaxpr, nested ones in place; to `sources` goes what `located_text` says."""
         document = core.pp_jaxpr(jaxpr.jaxpr, self._context, core.JaxprPpSettings())
-        return document.format(width=100, use_color=False)  # types take more room than JAX's
+        # Types take more room than JAX's.
+        return document.format(width=100, use_color=False, source_map=sources)
+
+
+Sources = list[list[tuple[int, int, Any]]]
+"""Of each line of a text: from which column to which it comes from which traceback."""
+
+
+def located_text(jaxpr: ClosedJaxpr) -> tuple[str, Sources]:
+    """A jaxpr as it prints itself, and which traceback each of its lines comes from."""
+    sources: Sources = []
+    printed: Any = jaxpr.jaxpr
+    return printed.pretty_print(use_color=False, source_map=sources), sources
