@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-training demo-noise demo-cluster test test-all canary fuzz fuzz-source mutants check format lint types imports bench bench-classical bench-compare docs sizes clean check-memory release-check workflows faults soak accuracy upstream
+.PHONY: help demo demo-training demo-noise demo-cluster test test-all canary fuzz fuzz-source mutants check format lint types imports bench bench-classical bench-compare docs sizes clean check-memory release-check workflows faults soak accuracy upstream site site-check
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*## /\t/' | expand -t 16
@@ -115,6 +115,12 @@ docs: $(VENV)/.installed-test ## draw the rooms and the tables of errors and ora
 	$(BIN)/python docs/error_table.py
 	$(BIN)/python docs/oracle_table.py
 	$(BIN)/python docs/tour.py
+
+site: $(VENV)/.installed-demo,cluster,site ## the documentation as a site, build/site: tutorials and examples run, links checked
+	$(BIN)/python docs/site
+
+site-check: $(VENV)/.installed-demo,cluster,site ## look at build/site in Chromium: links, searches, widths, the console
+	$(BIN)/python docs/site/browser.py --screenshots build/site-screenshots
 
 sizes: ## lines of each source file, largest first
 	@find frontend mlir runtime -name '*.py' | xargs wc -l | sort -rn | head -40

@@ -14,14 +14,19 @@ import jax.numpy as jnp
 import numpy as np
 import pennylane as qml
 import pytest
+from matplotlib import pyplot
 
 from diastase import acting_as_catalyst, qjit
 
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+TUTORIALS = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 LINK = re.compile(r"\]\((?!https?://)([^)#]+)(?:#([^)]*))?\)")
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.DOTALL | re.MULTILINE)
-ANY_BLOCK = re.compile(r"^```(python|pycon)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+# Cells of tutorials, too, whose options are lines that begin with a colon.
+ANY_BLOCK = re.compile(
+    r"^```(python|pycon|\{code-cell\})\n(?::.*\n)*(.*?)^```", re.DOTALL | re.MULTILINE
+)
 PATH = re.compile(r"`((?:frontend|mlir|runtime|docs|tests|examples|benchmarks)/[\w./-]*)`")
 
 
@@ -74,9 +79,35 @@ def test_the_tour(capsys):
 @pytest.mark.sample(2)
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=page_name)
 def test_programs_in_the_docs_run(page):
-    """Blocks marked `python` of one page share their names, as in one session.
+    run_blocks(page)
 
-    So do those marked `pycon`, which print what they say.
+
+@pytest.mark.sample(1)
+@pytest.mark.parametrize("page", TUTORIALS, ids=page_name)
+def test_tutorials_run(page):
+    """Without Sphinx; each compares its results with a reference. `make site` draws its plots."""
+    source = page.read_text()
+    assert "np.testing.assert_" in source
+    assert "except DiastaseError" in source
+    for module in ("matplotlib", "optax", "sklearn", "distributed"):
+        if re.search(rf"^(import|from) {module}", source, re.MULTILINE):
+            pytest.importorskip(module)
+    run_blocks(page)
+    pyplot.close("all")
+
+
+def test_the_program_of_the_front_page_of_the_site():
+    names = run_blocks(ROOT / "docs" / "site" / "pages" / "index.md")
+    energy, angles = names["minimise"](jnp.array([0.1, 0.2, 0.3]), 200)
+    plain = qml.QNode(names["energy"].func, qml.device("default.qubit", wires=2))
+    np.testing.assert_allclose(energy, plain(angles), atol=1e-12)
+    assert energy < plain(jnp.array([0.1, 0.2, 0.3]))
+
+
+def run_blocks(page):
+    """Blocks marked `python` of one page share their names, as in one session; these names.
+
+    So do those marked `pycon`, which print what they say, and cells of tutorials.
     """
     names: dict = {"__name__": page.stem}
     # What a page begins to act as, and what a cluster leaves in the environment, ends here.
@@ -91,6 +122,7 @@ def test_programs_in_the_docs_run(page):
             lines = source.splitlines(keepends=True)
             linecache.cache[file] = (len(source), None, lines, file)  # for AutoGraph
             exec(compile(source, file, "exec"), names)
+    return names
 
 
 REFUSED_SIZES = [
