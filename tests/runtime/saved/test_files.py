@@ -180,6 +180,11 @@ def test_other_versions(saved, content):
         lambda manifest: manifest["programs"][0].update({"in": ["set", []]}),
         lambda manifest: manifest["targets"][0]["artifacts"][0].pop("imports"),
         lambda manifest: manifest["targets"][0]["artifacts"][0].update(library="../../x.so"),
+        lambda manifest: manifest["targets"][0]["artifacts"][0]["arguments"][0].update(dtype=[]),
+        lambda manifest: manifest["targets"][0]["artifacts"][0]["arguments"][0].update(dtype="?!"),
+        lambda manifest: manifest["targets"][0].update(artifacts=[]),
+        lambda manifest: manifest["programs"][0].update(names=[]),
+        lambda manifest: manifest["programs"][0].update(results=[]),
     ],
 )
 def test_manifests_that_make_no_sense(saved, change):
