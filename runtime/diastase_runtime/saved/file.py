@@ -150,9 +150,10 @@ class SavedFile:
         if known is None:
             raise DamagedFileError(file=self.path, reason=f"{name} is missing")
         content = _piece(self.stream, self.places[name], known["size"])
-        if checksum(content) != known["sha256"]:
+        found = checksum(content)
+        if found != known.get("sha256"):
             raise DamagedFileError(file=self.path, reason=f"{name} is not what was written")
-        return Member(content, known["sha256"])
+        return Member(content, found)
 
 
 def opened(path: Path, stream: BinaryIO) -> SavedFile:
@@ -168,7 +169,7 @@ def opened(path: Path, stream: BinaryIO) -> SavedFile:
     if int(comment[1]) != FORMAT:
         saved = f"a version with format {int(comment[1])}"
         raise SavedVersionError(file=path, saved=saved, this=f"one with format {FORMAT}")
-    text = _piece(stream, text_place, _size(beginning))
+    text = _piece(stream, text_place, min(_size(beginning), end))
     if checksum(text) != comment[2].decode():
         raise DamagedFileError(file=path, reason=f"{MANIFEST} is not what was written")
     try:
@@ -178,7 +179,10 @@ def opened(path: Path, stream: BinaryIO) -> SavedFile:
             name: operator.index(known["size"]) for name, known in manifest["members"].items()
         }
         places = _places(stream, sizes, end - len(comment[0]), len(comment[0]))
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+    except (
+        KeyError, TypeError, ValueError, AttributeError, RecursionError,
+        struct.error,  # of more members, or longer names, than an archive can have
+    ) as error:  # fmt: skip
         raise DamagedFileError(file=path, reason=f"its manifest: {error!r}") from None
     if places is None:
         raise DamagedFileError(

@@ -15,7 +15,8 @@ The trap: who loads a file runs it.
 import io
 import shutil
 import threading
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
@@ -26,7 +27,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from diastase_runtime.abi import ABI_VERSION, LIBRARY_FIELDS, Artifact
-from diastase_runtime.errors import AssumptionError
+from diastase_runtime.errors import AssumptionError, DiastaseError
 from diastase_runtime.frames import Frame
 from diastase_runtime.loader import Executable
 from diastase_runtime.memref import numpy_dtype
@@ -102,8 +103,9 @@ def read_programs(path: Path) -> tuple[Manifest, Sequence[Artifact], dict[str, M
 def _read(path: Path, stream: BinaryIO) -> tuple[str, Manifest, Target, dict[str, Member]]:
     file = opened(path, stream)
     manifest = _manifest(file)
-    target = _target(path, manifest)
-    _check_packages(manifest, target)
+    with _understood(file):
+        target = _target(path, manifest)
+        _check_packages(manifest, target)
     libraries = {
         str(library)
         for artifact in target.artifacts
@@ -130,15 +132,22 @@ def read_manifest(path: Path) -> tuple[Manifest, dict[str, int]]:
 
 def _manifest(file: SavedFile) -> Manifest:
     data = file.manifest
-    try:
+    with _understood(file):
         saved = f"diastase {data['versions']['diastase']} (ABI {data['abi']})"
         if data["abi"] != ABI_VERSION:
             this = f"a runtime with ABI {ABI_VERSION}"
             raise SavedVersionError(file=file.path, saved=saved, this=this)
         return from_json(data)
+
+
+@contextmanager
+def _understood(file: SavedFile) -> Generator[None]:
+    """What a manifest that makes no sense leads to is an error of the file."""
+    try:
+        yield
+    except DiastaseError:
+        raise
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
-        if isinstance(error, SavedVersionError):
-            raise
         raise DamagedFileError(file=file.path, reason=f"its manifest: {error!r}") from None
 
 

@@ -129,7 +129,7 @@ def from_json(data: Mapping[str, Any]) -> Manifest:
     """Read what `to_json` wrote; raises KeyError, TypeError or ValueError for anything else."""
     if data["abi"] != ABI_VERSION:
         raise ValueError("another ABI")
-    return Manifest(
+    manifest = Manifest(
         name=data["name"],
         versions=data["versions"],
         abi=data["abi"],
@@ -141,12 +141,30 @@ def from_json(data: Mapping[str, Any]) -> Manifest:
             Target(
                 name=target["name"],
                 platform=target["platform"],
-                features=tuple(target["features"]),
+                features=tuple(map(str, target["features"])),
                 artifacts=tuple(map(Artifact.from_fields, target["artifacts"])),
             )
             for target in data["targets"]
         ),
     )
+    _require_equal_lengths(manifest)
+    return manifest
+
+
+def _require_equal_lengths(manifest: Manifest) -> None:
+    """Raises ValueError where parts of a manifest are of other programs."""
+    programs = manifest.programs
+    for program in programs:
+        results = pytrees.leaf_names("", program.out_structure)
+        pairs = zip(
+            (program.names, program.static_names, program.results),
+            (program.arguments, program.static, results),
+            strict=True,
+        )
+        if any(len(one) != len(other) for one, other in pairs):
+            raise ValueError(f"names, types and values of {manifest.name}")
+    if any(len(target.artifacts) != len(programs) for target in manifest.targets):
+        raise ValueError("not as many artifacts as programs")
 
 
 def _program_from_json(data: Mapping[str, Any]) -> SavedProgram:

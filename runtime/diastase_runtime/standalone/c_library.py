@@ -14,7 +14,7 @@ The trap: names of the user's become names of C, which are made different where 
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,7 +82,7 @@ def c_library(program: SavedProgram, artifact: Artifact, name: str) -> tuple[str
     """Write the header and the source of a C function of this name."""
     symbols = _symbols(program.arguments)
     names = _names([*symbols, *program.names, *leaf_names("result", program.out_structure)])
-    sizes = dict(zip(symbols, names, strict=False))
+    sizes: dict[int | str, str] = dict(zip(symbols, names, strict=False))
     rest = iter(names[len(symbols) :])
     arguments = [
         _Leaf(next(rest), kind, word)
@@ -106,7 +106,9 @@ def c_library(program: SavedProgram, artifact: Artifact, name: str) -> tuple[str
         "assumptions": "".join(
             f"\n *     {text.replace('*/', '* /')}" for text in program.assumptions
         ),
-        "described": "\n".join(f" *     {_described(leaf)}" for leaf in (*arguments, *results)),
+        "described": "\n".join(
+            f" *     {_described(leaf, sizes)}" for leaf in (*arguments, *results)
+        ),
         "fields": in_lines(line for leaf in results for line in _fields(leaf)),
         "count": str(len(results)),
         "kept": f"    void *allocated[{max(1, len(results))}]; /* for {name}_free */",
@@ -123,7 +125,7 @@ def _body(
     artifact: Artifact,
     arguments: Sequence[_Leaf],
     results: Sequence[_Leaf],
-    sizes: dict[str, str],
+    sizes: Mapping[int | str, str],
 ) -> dict[str, str]:
     def beside(library: Path) -> str:
         return library.name
@@ -166,13 +168,15 @@ def _symbols(kinds: Iterable[LeafType]) -> list[str]:
 
 
 def _names(words: Iterable[str]) -> list[str]:
-    """Identifiers of C, all of them different."""
+    """Identifiers of C, all of them different, also with `_sizes` behind them."""
     names: list[str] = []
+    taken: set[str] = set()
     for word in words:
         name = c_name(word)
-        while name in names or f"{name}_sizes" in names:
+        while {name, f"{name}_sizes"} & taken:
             name += "_"
         names.append(name)
+        taken |= {name, f"{name}_sizes"}
     return names
 
 
@@ -187,8 +191,9 @@ def _type(leaf: _Leaf) -> str:
     return f"{leaf.element} " if leaf.is_value else f"const {leaf.element} *"
 
 
-def _described(leaf: _Leaf) -> str:
-    sizes = "".join(f"[{size}]" for size in leaf.kind.shape)
+def _described(leaf: _Leaf, names: Mapping[int | str, str]) -> str:
+    """What the header says of a leaf; `names` are those of open sizes in C."""
+    sizes = "".join(f"[{names.get(size, size)}]" for size in leaf.kind.shape)
     parts = ", pairs of reals" if leaf.is_complex else ""
     bits = ", as bits" if leaf.kind.dtype in ("float16", "bfloat16") else ""
     return f"{leaf.name}{sizes}: {leaf.word.replace('*/', '* /')}, {leaf.kind.dtype}{parts}{bits}"
@@ -202,7 +207,7 @@ def _fields(leaf: _Leaf) -> list[str]:
     return [f"{leaf.element} *{leaf.name};", f"int64_t {leaf.name}_sizes[{leaf.rank}];"]
 
 
-def _array(leaf: _Leaf, sizes: dict[str, str]) -> str:
+def _array(leaf: _Leaf, sizes: Mapping[int | str, str]) -> str:
     """Declare the descriptor of an argument."""
     data = f"(void *)&{leaf.name}" if leaf.is_value else f"(void *){leaf.name}"
     lengths = [sizes[size] if isinstance(size, str) else str(size) for size in leaf.kind.shape]

@@ -311,28 +311,6 @@ def test_branches_in_branches_are_read_once():
     np.testing.assert_allclose(probabilities_of(found, "0_probs"), wanted, atol=1e-12)
 
 
-def test_inputs_have_the_types_of_their_arguments():
-    @compiled(3)
-    def circuit(x, n, k, z, flag, row):
-        qml.RX(2 * x + z.real * z.imag, wires=0)
-        qml.RY(n.astype(jnp.int64) * n.astype(jnp.int64) + row[1], wires=0)
-        cond(flag)(lambda: qml.RX(0.3, wires=k % 3))()
-        return qml.probs()
-
-    arguments = (
-        jnp.float32(0.25), jnp.int32(70_000), jnp.uint8(200), jnp.complex64(1 + 2j), True,
-        jnp.ones(3, jnp.float16),
-    )  # fmt: skip
-    lines = text_of(circuit, *arguments).splitlines()
-    assert lines[2:8] == [
-        "input float[32] x_;", "input int[32] n;", "input uint[8] k;",
-        "input complex[float[32]] z_;", "input bool flag;", "input array[float[16], 3] row;",
-    ]  # fmt: skip
-    assert "ry(int(n) * int(n) + row[1]) q[0];" in lines
-    with pytest.raises(NotImplementedError, match="RX depends on complex numbers"):
-        compiled(1)(lambda z: qml.RX((z * z).real, wires=0) and qml.probs()).trace(1j).qasm  # noqa: B018
-
-
 @pytest.mark.parametrize("method", ["deferred", "tree-traversal"])
 def test_averages_over_outcomes_are_of_the_same_circuit(method):
     def circuit(x):

@@ -7,6 +7,7 @@ from collections import OrderedDict, namedtuple
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -394,6 +395,16 @@ class Parameters:
     w: object
 
 
+class Swapped(NamedTuple):
+    low: object
+    high: object
+
+
+jax.tree_util.register_pytree_node(
+    Swapped, lambda pair: ((pair.high, pair.low), None), lambda _, parts: Swapped(*parts[::-1])
+)
+
+
 def called(function, *arguments, **options):
     compiled = qjit(function, **options)
     compiled(*arguments)
@@ -418,6 +429,7 @@ def test_programs_that_call_python_are_refused_at_their_line():
     [
         (lambda: called(lambda p: p.w, Parameters(jnp.ones(2))), "Parameters"),
         (lambda: called(lambda x: Parameters(x), 1.0), "Parameters"),
+        (lambda: called(lambda pair: pair.high - pair.low, Swapped(1.0, 3.0)), "Swapped"),
         (lambda: called(lambda p: p["a"], OrderedDict(a=1.0)), "OrderedDict"),
         (lambda: called(lambda p: p[b"a"], {b"a": 1.0}), "bytes"),
         (lambda: called(jax.random.bits, jax.random.key(1)), "argument key is a key"),

@@ -1,5 +1,7 @@
 """Files of saved functions that are cut, altered, foreign or for other computers."""
 
+import io
+import json
 import os
 import zipfile
 from pathlib import Path
@@ -178,12 +180,62 @@ def test_other_versions(saved, content):
         lambda manifest: manifest["programs"][0].update({"in": ["set", []]}),
         lambda manifest: manifest["targets"][0]["artifacts"][0].pop("imports"),
         lambda manifest: manifest["targets"][0]["artifacts"][0].update(library="../../x.so"),
+        lambda manifest: manifest["targets"][0]["artifacts"][0]["arguments"][0].update(dtype=[]),
+        lambda manifest: manifest["targets"][0]["artifacts"][0]["arguments"][0].update(dtype="?!"),
+        lambda manifest: manifest["targets"][0].update(artifacts=[]),
+        lambda manifest: manifest["programs"][0].update(names=[]),
+        lambda manifest: manifest["programs"][0].update(results=[]),
     ],
 )
 def test_manifests_that_make_no_sense(saved, change):
     with_manifest(saved, change)
     with pytest.raises(DamagedFileError):
         diastase_runtime.load(saved)
+
+
+NONE = {"size": 0, "sha256": file.checksum(b"")}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda members: [each.pop("sha256") for each in members.values()],
+        lambda members: [each.update(sha256=3) for each in members.values()],
+        lambda members: members.update({"n" * 70_000: NONE}),
+        lambda members: members.update({f"n{k}": NONE for k in range(70_000)}),
+    ],
+    ids=["no checksum", "a number", "a long name", "many"],
+)
+def test_tables_of_members_that_make_no_sense(saved, change):
+    with zipfile.ZipFile(saved) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    manifest = json.loads(members.pop(file.MANIFEST))
+    change(manifest["members"])
+    text = json.dumps(manifest)
+    if len(manifest["members"]) > len(members):
+        members["more"] = bytes(3_000_000)  # where headers of so many would be
+    with zipfile.ZipFile(saved, "w") as archive:
+        for name, data in {file.MANIFEST: text, **members}.items():
+            archive.writestr(zipfile.ZipInfo(name), data)
+        total = file.checksum(text.encode())
+        archive.comment = f"diastase saved function, format 1, sha256 {total}".encode()
+    with pytest.raises(DamagedFileError):
+        diastase_runtime.load(saved)
+
+
+def test_a_size_beyond_the_file_takes_no_memory(content):
+    altered = bytearray(content)
+    altered[18:26] = b"\xff" * 8
+    sizes = []
+
+    class Stream(io.BytesIO):
+        def read(self, size=-1):
+            sizes.append(size)
+            return super().read(size)
+
+    with pytest.raises(DamagedFileError):
+        file.opened(Path(SAVED), Stream(altered))
+    assert max(sizes) <= len(content)
 
 
 @pytest.mark.parametrize("text", [b"[1]", b"{}", b"text", b"[" * 100_000])

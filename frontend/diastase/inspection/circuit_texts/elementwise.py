@@ -46,9 +46,23 @@ def _converted(equation: Any, kind: str, scalar: Scalar) -> Any:
         raise NotSayableError("rounds a number to an integer")
     if scalar.kind != "b" and kind == "b":
         return expressions.compared("!=")("b", scalar, expressed(np.int64(0)))
-    if kind == "i" and dtype.itemsize > equation.invars[0].aval.dtype.itemsize:
+    return _of_integer(scalar, equation.invars[0].aval.dtype, dtype)
+
+
+def _of_integer(scalar: Expression, source: Any, dtype: Any) -> Expression:
+    """A number as one of another type; of integers each type has arithmetic of its own."""
+    if scalar.kind != "i" or source == dtype:
+        return scalar
+    if dtype.kind == "f":
+        is_wide = source.kind == "f" or source == np.int64
+        return scalar if is_wide else expressions.as_real(scalar)
+    if source.kind == "f":
+        if dtype != np.int64:
+            raise NotSayableError("rounds a number to an integer")
+        return scalar
+    if np.can_cast(source, dtype):
         return expressions.widened(scalar)
-    return scalar
+    return expressions.as_integer(scalar, dtype)
 
 
 def _power(equation: Any, kind: str, scalar: Scalar) -> Any:

@@ -232,8 +232,30 @@ def divided(kind: str, one: Expression, other: Expression) -> Expression:
     if kind != "f":
         raise NotSayableError("divides integers, which readers round differently")
     if one.kind == other.kind == "i":
-        one = _made("float", (one,), f"float[64]({one.text})", ATOM, "f", one.is_natural)
+        one = as_real(one)
     return infix("/", PRODUCT)("f", one, other)
+
+
+def as_real(one: Expression) -> Expression:
+    """An integer as a floating-point number."""
+    return _made("float", (one,), f"float[64]({one.text})", ATOM, "f", one.is_natural)
+
+
+def as_integer(one: Expression, dtype: Any) -> Expression:
+    """An integer as one of a type that does not hold all of its own."""
+    is_natural = dtype.kind == "u" or (one.is_natural and dtype.itemsize == 8)
+    return _made("int", (one,), f"{type_name(dtype)}({one.text})", ATOM, "i", is_natural)
+
+
+def type_name(dtype: Any) -> str:
+    """A type of numbers in OpenQASM; integers have 64 bits where nothing is said."""
+    kind, bits = dtype.kind, 8 * dtype.itemsize
+    if kind == "c":
+        return f"complex[float[{bits // 2}]]"
+    if kind == "b":
+        return "bool"
+    name = {"f": "float", "i": "int", "u": "uint"}[kind]
+    return name if kind in "iu" and bits == 64 else f"{name}[{bits}]"
 
 
 def widened(one: Expression) -> Expression:

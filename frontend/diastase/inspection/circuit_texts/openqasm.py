@@ -16,7 +16,7 @@ from jax.extend.core import ClosedJaxpr
 
 from diastase.inspection.circuit_texts.circuits import circuit_of
 from diastase.inspection.circuit_texts.errors import NotInOpenqasmError
-from diastase.inspection.circuit_texts.expressions import expressed
+from diastase.inspection.circuit_texts.expressions import expressed, type_name
 from diastase.inspection.circuit_texts.languages import Language
 from diastase.inspection.circuit_texts.statements import (
     Assign,
@@ -103,21 +103,10 @@ def _identifiers(names: Sequence[str]) -> list[str]:
 
 
 def _declaration(name: str, aval: Any) -> str:
-    kind = _type(aval.dtype)
+    kind = type_name(aval.dtype)
     if not aval.shape:
         return f"input {kind} {name};"
     return f"input array[{kind}, {', '.join(map(str, aval.shape))}] {name};"
-
-
-def _type(dtype: Any) -> str:
-    """A type of numbers; integers have 64 bits where nothing is said."""
-    kind, bits = dtype.kind, 8 * dtype.itemsize
-    if kind == "c":
-        return f"complex[float[{bits // 2}]]"
-    if kind == "b":
-        return "bool"
-    name = {"f": "float", "i": "int", "u": "uint"}[kind]
-    return name if kind in "iu" and bits == 64 else f"{name}[{bits}]"
 
 
 # --- statements -----------------------------------------------------------------------------------

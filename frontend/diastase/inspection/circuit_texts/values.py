@@ -67,11 +67,11 @@ def of_input(name: str, aval: Any) -> Value:
         return Unsayable(f"uses {name}, which has more than {MOST_ELEMENTS} elements")
     kind = "i" if aval.dtype.kind in "iu" else aval.dtype.kind
     natural = aval.dtype.kind == "u"
-    array = np.empty(aval.shape, object)
+    elements = list[Expression]()
     for place in np.ndindex(*aval.shape):
         text = f"{name}[{', '.join(map(str, place))}]" if place else name
-        array[place] = Expression(text, kind=kind, is_natural=natural)
-    return Elements(array, aval.dtype)
+        elements.append(Expression(text, kind=kind, is_natural=natural))
+    return collapsed(elements, aval)
 
 
 def scalar_value(scalar: Scalar, dtype: Any) -> Value:

@@ -8,6 +8,7 @@ What Python does in a call cannot be saved, and is refused at the user's line: c
 `jax.random`, classes registered as pytrees. Nothing is written then.
 """
 
+import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -207,10 +208,18 @@ def _structure(tree: Any, function: str, compiled: Compiled) -> pytrees.Structur
     if kind is Counts:
         meta = compiled.interface.counts, *known
         return ("counts", *meta, children)
-    if issubclass(kind, tuple) and hasattr(kind, "_fields"):
+    if issubclass(kind, tuple) and hasattr(kind, "_fields") and _has_fields_for_children(tree):
         return ("namedtuple", kind.__name__, tuple(node[0]._fields), children)
     what = f"a {kind.__qualname__} is among its arguments or results"
     raise UnsavableError(function=function, what=what, advice=_PYTREES)
+
+
+def _has_fields_for_children(tree: Any) -> bool:
+    """Whether JAX takes a named tuple apart as files do: it may be told to do otherwise."""
+    value = jax.tree.unflatten(tree, range(tree.num_leaves))
+    children = jax.tree.leaves(value, is_leaf=lambda inner: inner is not value)
+    fields = tuple(value)
+    return len(children) == len(fields) and all(map(operator.is_, children, fields))
 
 
 def _keys(keys: Sequence[Any], function: str) -> tuple[Any, ...]:

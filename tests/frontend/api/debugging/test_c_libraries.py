@@ -78,6 +78,31 @@ def test_arguments_and_results_of_every_kind():
     assert lines[2] == "n is negative"
 
 
+SIZES = r"""
+int main(void)
+{
+    double x[3] = { 1, 2, 3 };
+    struct f_results r;
+    if (f(3, 0.5, x, &r))
+        return puts(f_error()), 1;
+    printf("%d %g %g\n", (int)r.result_a_sizes[0], r.result_a[2], r.result_a_sizes_);
+    f_free(&r);
+    return 0;
+}
+"""
+
+
+def test_names_that_lengths_of_axes_have():
+    """A result `a_sizes` beside an array `a`; an open size whose name C does not have."""
+    exported(
+        qjit(lambda x, k: {"a": x * k, "a_sizes": k}), "f", types={"x": "f64[int]", "k": "f64"}
+    )
+    header = Path("build/f.h").read_text()
+    assert " *     x[x_int]: x, float64\n" in header
+    assert " *     result_a[x_int]: result['a'], float64\n" in header
+    assert run_c("f", SIZES) == (0, "3 1.5 0.5\n", "")
+
+
 def test_products_and_elementary_functions():
     """By SciPy's BLAS, and by our own library."""
     function = qjit(lambda x: jnp.sum(jnp.sin(x @ x.T)))
