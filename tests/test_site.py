@@ -155,6 +155,21 @@ def test_docstrings_become_restructuredtext(site, docstring, expected):
     assert "\n".join(lines) == expected
 
 
+def test_a_colon_in_the_first_line_of_a_property_ends_no_type(site):
+    """To napoleon, `a number: of what` in a first line is a type and a text."""
+    lines = ["Where it is from: the cache, or not.", "", "More."]
+    site["docstrings"].as_rst(None, "property", "", None, None, lines)
+    assert lines == ["..", "", "Where it is from: the cache, or not.", "", "More."]
+
+
+def test_a_class_with_another_name_says_what_it_is(site):
+    """Of `CompileOptions` there was only "alias of QjitOptions"."""
+    page = site["reference"].pages()["diastase"]
+    entry = page.partition(".. autoclass:: diastase.CompileOptions\n")[2].partition("\n.. ")[0]
+    assert entry.strip().startswith("What the user asked of :py:obj:`qjit <diastase.qjit>`")
+    assert "Raises" not in entry
+
+
 def test_figures_are_drawn_from_the_results(site, tmp_path):
     pytest.importorskip("matplotlib")
     figures = runpy.run_path(str(SITE / "figures.py"))

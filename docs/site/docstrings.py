@@ -22,11 +22,11 @@ MLIR = re.compile(r"~?(?:torch_mlir|jaxlib)\.[\w.]*\b(\w+)")
 ITEM = re.compile(r"^\s*([-*+•]|\d+\.)\s")
 
 
-def as_rst(
-    _app: Any, _what: str, _name: str, _object: Any, _options: Any, lines: list[str]
-) -> None:
+def as_rst(_app: Any, what: str, _name: str, _object: Any, _options: Any, lines: list[str]) -> None:
     """Rewrite the lines of one docstring in place."""
     lines[:] = _linked(_marked(lines))
+    if what == "property":  # of whose first line napoleon takes what is before a colon for its type
+        lines[:0] = ["..", ""]  # an empty comment
 
 
 def shortened(

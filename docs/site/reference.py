@@ -5,9 +5,11 @@ class has its methods and properties below it. Only what has no page of its own 
 modules in modules. `tests/test_site.py` compares the pages with the packages.
 """
 
+import textwrap
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, takewhile
 
+import docstrings
 from public_names import GIVEN, PublicName, public_names
 
 GIVEN_PAGE = "diastase.given"
@@ -95,7 +97,17 @@ def entries(names: list[PublicName]) -> Iterator[str]:
         indent = "   " * name.qualified.count(".")
         option = OPTIONS.get(name.kind, "")
         body = f"\n{indent}   {option}" if option else ""
+        if name.kind == "class" and name.value.__name__ != name.qualified:
+            body += "\n\n" + textwrap.indent(of_another_name(name), f"{indent}   ")
         yield f"{indent}.. {DIRECTIVES[name.kind]}:: {name}{body}\n"
+
+
+def of_another_name(name: PublicName) -> str:
+    """What a class is, before its sections: autodoc says only which one the name is an alias of."""
+    lines = takewhile(lambda line: not docstrings.SECTION.match(line), name.docstring.splitlines())
+    text = list(lines)
+    docstrings.as_rst(None, "class", str(name), name.value, None, text)
+    return "\n".join(text)
 
 
 def heading(title: str) -> str:

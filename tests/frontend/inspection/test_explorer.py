@@ -1,5 +1,7 @@
 """The page of the explorer: which lines light up together, and programs that are difficult."""
 
+import __future__
+
 import functools
 import linecache
 from pathlib import Path
@@ -221,6 +223,32 @@ def test_source_that_is_gone_says_so(fate, tmp_path):
         fate, "    return x * 2"
     )
     assert any("stablehlo.multiply" in line for line in shown.lit_by(5)["mlir"])
+
+
+@pytest.mark.parametrize(
+    ("first", "said"),
+    [
+        ("", ""),
+        ("%matplotlib inline", " (is not Python: these may not be the lines that were compiled)"),
+    ],
+)
+def test_a_cell_is_compared_as_it_was_compiled(first, said):
+    """With `from __future__ import` of an earlier cell; one with magics cannot be compared."""
+    source = f"{first}\nfrom diastase import qjit\n@qjit\ndef traced(x: float):\n    return x * 2\n"
+    name = f"<ipython-input-1-{hash(source):x}>"
+    cell = source.replace("%", "#")
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    names = {}
+    flags = __future__.annotations.compiler_flag
+    exec(compile(cell, name, "exec", flags, dont_inherit=True), names)
+    heading = Shown(names["traced"].explore(1.0)).lines["source"][0]
+    assert heading == name + said
+
+
+def test_a_long_line_says_that_it_is_cut(tmp_path):
+    source = "from diastase import qjit\n@qjit\ndef traced(x):\n    return x" + " + 1" * 600 + "\n"
+    lines = Shown(module_of(tmp_path / "wide.py", source).explore(1)).lines["source"]
+    assert lines[-1] == f"    return x{' + 1' * 600}"[:2000] + " … 2,412 characters"
 
 
 def test_of_several_programs_the_one_for_the_arguments_is_shown():

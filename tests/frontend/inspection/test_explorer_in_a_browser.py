@@ -189,6 +189,48 @@ def test_pointing_clicking_searching_and_keys(page, tmp_path):
     assert seen["pictures"] == [True, True]
 
 
+HELD = """
+const pressed = at("source", "qml.CNOT");
+box("source").focus();
+act(pressed, "mouseover");
+seen.stays = pressed.isConnected;
+seen.lit = lit().source;
+const range = document.createRange();
+range.setStart(at("source", "qml.Hadamard").firstChild, 0);
+range.setEnd(pressed.firstChild, 20);
+getSelection().addRange(range);
+act(at("source", "qml.RX(p[0]"), "mouseover");
+seen.selected = getSelection().toString();
+act(at("source", "qml.RX(p[0]"), "click");
+seen.pinnedBySelecting = document.body.classList.contains("pinned");
+getSelection().removeAllRanges();
+act(at("source", "qml.RX(p[0]"), "click");
+seen.pinned = document.body.classList.contains("pinned");
+box("source").scrollTop = 1e6;
+box("source").dispatchEvent(new Event("scroll"));
+box("source").scrollTop = 0;
+box("source").dispatchEvent(new Event("scroll"));
+seen.inOrder = drawn("source").every((line, row) => Number(line.dataset.row) === row);
+const back = new KeyboardEvent("keydown", { key: "ArrowLeft", altKey: true, cancelable: true });
+box("source").dispatchEvent(back);
+seen.taken = back.defaultPrevented;
+"""
+
+
+def test_a_line_stays_the_same_element_so_it_can_be_clicked_and_selected(page, tmp_path):
+    """Pressing gives the column the focus; no click comes where the line is replaced."""
+    seen = in_browser(page.html, HELD, tmp_path)
+    assert seen["errors"] == []
+    assert seen["stays"]
+    assert seen["lit"] == ["            qml.CNOT([i, i + 1])"]
+    assert [line.strip() for line in seen["selected"].split("\n")][:2] == [
+        "qml.Hadamard(0)", "qml.RX(p[0], 0)"]  # fmt: skip
+    assert not seen["pinnedBySelecting"]
+    assert seen["pinned"]
+    assert seen["inOrder"]
+    assert not seen["taken"]
+
+
 NARROW = """
 seen.atFirst = visible();
 seen.isWithin = document.documentElement.scrollWidth <= innerWidth;

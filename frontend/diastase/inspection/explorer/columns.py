@@ -25,8 +25,8 @@ _TITLES = {
     "optimise": "LLVM IR, optimised",
 }
 _ABOUT = {
-    JAXPR: "the program as it was traced",
-    LOWERED: "StableHLO and the quantum dialect, as lowering makes them, before any pass",
+    JAXPR: "the program as it was traced; passes over circuits have run",
+    LOWERED: "StableHLO and the quantum dialect, as lowering makes them, before any pass of MLIR's",
     "translate": "what MLIR is translated to",
     "optimise": "what machine code is made from",
     ASSEMBLY: "the machine code",

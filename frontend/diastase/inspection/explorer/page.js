@@ -1,7 +1,8 @@
 // Columns of text beside each other; what comes from the same lines of the user's lights up together.
 //
 // A line of a column has a group, which is a list of the user's lines (`page.py`). A column keeps in
-// the document those of its lines only that are in sight, so texts may be long.
+// the document those of its lines only that are in sight, so texts may be long. A line in sight stays
+// the same element: a browser gives no click to an element that was replaced when it was pressed.
 "use strict";
 
 const data = JSON.parse(document.getElementById("data").textContent);
@@ -48,6 +49,7 @@ class Column {
     this.litRows = [];
     this.matches = new Set(); // of lines
     this.isPlaced = false;
+    this.drawn = new Map(); // elements of lines that are in the document, by row
     this.build(source);
   }
 
@@ -68,7 +70,7 @@ class Column {
     this.box.addEventListener("scroll", () => this.draw());
     this.box.addEventListener("mouseover", (event) => this.point(event, (row) => pinned === null && light(this.groupAt(row))));
     this.box.addEventListener("mouseleave", () => pinned === null && light(0));
-    this.box.addEventListener("click", (event) => this.point(event, (row) => this.pin(row)));
+    this.box.addEventListener("click", (event) => getSelection().isCollapsed && this.point(event, (row) => this.pin(row)));
     this.box.addEventListener("keydown", (event) => this.key(event));
     this.box.addEventListener("focus", () => this.draw());
     this.box.addEventListener("blur", () => this.draw());
@@ -124,6 +126,7 @@ class Column {
   }
 
   key(event) {
+    if (event.altKey || event.ctrlKey || event.metaKey) return; // these are the browser's
     const page = Math.floor(this.box.clientHeight / ROW) - 1;
     const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
     const sides = { ArrowLeft: -1, ArrowRight: 1 };
@@ -139,6 +142,8 @@ class Column {
     this.matches = new Set(words ? [...this.lines.keys()].filter((i) => this.lines[i].toLowerCase().includes(words)) : []);
     this.rows = words && only.checked ? [...this.matches] : [...this.lines.keys()];
     this.cursor = 0;
+    this.drawn.clear();
+    this.space.replaceChildren();
     this.box.scrollTop = 0;
     if (this.matches.size) this.scrollTo(this.rows.findIndex((i) => this.matches.has(i)));
     this.relight();
@@ -165,13 +170,23 @@ class Column {
     const focused = document.activeElement === this.box;
     this.space.style.height = `${this.rows.length * ROW + 4}px`;
     this.space.style.setProperty("--digits", `${this.digits}ch`);
-    const drawn = [];
-    for (let row = first; row < last; row++) drawn.push(this.line(row, focused && row === this.cursor));
-    this.space.replaceChildren(...drawn);
+    for (const [row, line] of this.drawn)
+      if (row < first || row >= last) {
+        line.remove();
+        this.drawn.delete(row);
+      }
+    let next = this.space.firstChild;
+    for (let row = first; row < last; row++) {
+      const line = this.drawn.get(row) ?? this.space.insertBefore(this.line(row), next);
+      this.drawn.set(row, line);
+      next = line.nextSibling;
+      line.classList.toggle("lit", lit.has(this.groupAt(row)));
+      line.classList.toggle("cursor", focused && row === this.cursor);
+    }
     this.drawMap();
   }
 
-  line(row, hasCursor) {
+  line(row) {
     const place = this.rows[row];
     const group = this.groups[place] ?? 0;
     const number = this.numbers[place];
@@ -180,9 +195,7 @@ class Column {
     line.dataset.row = row;
     line.style.top = `${row * ROW}px`;
     line.classList.toggle("heading", !number);
-    line.classList.toggle("lit", lit.has(group));
     line.classList.toggle("match", this.matches.has(place));
-    line.classList.toggle("cursor", hasCursor);
     if (group) {
       line.style.setProperty("--hue", (data.groups[group][0] * 137.5) % 360); // neighbours differ
       line.classList.add("known");
@@ -268,7 +281,7 @@ only.addEventListener("change", look);
 narrow.addEventListener("change", arrange);
 new ResizeObserver(() => columns.forEach((column) => column.draw())).observe(document.getElementById("columns"));
 document.addEventListener("keydown", (event) => {
-  if (event.key === "/" && document.activeElement !== search) {
+  if (event.key === "/" && document.activeElement !== search && !event.ctrlKey && !event.metaKey) {
     search.focus();
     event.preventDefault();
   } else if (event.key === "Escape") {

@@ -8,10 +8,13 @@ The trap: what is in a file now need not be what was run. Of the file that the f
 text is compiled (nothing is run) and compared with the function's own code.
 """
 
+import __future__
+
 import ast
 import functools
 import inspect
 import linecache
+import operator
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +25,11 @@ from diastase_mlir.diagnostics import is_user_file
 
 _AROUND = 20
 """Lines that are shown around one, of a text that is not Python's."""
-_LONGEST = 1000
+_FUTURES = functools.reduce(
+    operator.or_, (getattr(__future__, name).compiler_flag for name in __future__.all_feature_names)
+)
+"""Flags of code that say how it was compiled."""
+_LONGEST = 2000
 """Characters of a line that are shown."""
 
 
@@ -58,7 +65,12 @@ def _heading(file: str, text: Sequence[str], code: CodeType | None) -> str:
     name = " ".join(file.splitlines())
     if not text:
         return f"{name} (cannot be read: only the numbers of its lines are known)"
-    if code is not None and code not in _codes_in("".join(text), file):
+    if code is None:
+        return name
+    codes = _codes_in("".join(text), file, code.co_flags & _FUTURES)
+    if codes is None:
+        return f"{name} (is not Python: these may not be the lines that were compiled)"
+    if code not in codes:
         return f"{name} (has changed since: these may not be the lines that were compiled)"
     return name
 
@@ -70,10 +82,14 @@ def _rows_of_file(file: str, text: Sequence[str], wanted: set[int]) -> Iterator[
         if line > last + 1 and text:
             yield Row(f"⋯ {_counted(line - last - 1)}", file)
         written = text[line - 1].rstrip("\r\n") if line <= len(text) else ""
-        yield Row(written[:_LONGEST], file, line)
+        yield Row(_within(written), file, line)
         last = line
     if last < len(text):
         yield Row(f"⋯ {_counted(len(text) - last)}", file)
+
+
+def _within(line: str) -> str:
+    return line if len(line) <= _LONGEST else f"{line[:_LONGEST]} … {len(line):,} characters"
 
 
 def _counted(lines: int) -> str:
@@ -117,14 +133,17 @@ def code_of(function: Any) -> CodeType | None:
 
 
 @functools.lru_cache(8)
-def _codes_in(text: str, file: str) -> frozenset[CodeType]:
-    """All code that a text has, nested code, too."""
+def _codes_in(text: str, file: str, flags: int) -> frozenset[CodeType] | None:
+    """All code that a text has, nested code, too; None where it is no Python.
+
+    A cell of a notebook is compiled with the `from __future__ import` of those before it.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            waiting = [compile(text, file, "exec", dont_inherit=True)]
+            waiting = [compile(text, file, "exec", flags, dont_inherit=True)]
     except (SyntaxError, ValueError):
-        return frozenset()
+        return None
     found: set[CodeType] = set()
     while waiting:
         code = waiting.pop()
