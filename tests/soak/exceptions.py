@@ -10,7 +10,7 @@ import pennylane as qml
 from diastase import for_loop, qjit
 from diastase_runtime.errors import DiastaseError
 from soak.programs import device
-from soak.scenarios import Steps, scenario
+from soak.scenarios import OF_THREADS, Steps, scenario
 from soak.threads import rounds
 
 KINDS = (ValueError, SystemExit, KeyboardInterrupt, StopIteration, MemoryError, GeneratorExit)
@@ -73,7 +73,7 @@ def in_this_thread(calls: int) -> Steps:
         yield number + 1
 
 
-@scenario("exceptions in callbacks of 8 threads", 40_000, least=80)
+@scenario("exceptions in callbacks of 8 threads", 40_000, least=80, slack=OF_THREADS)
 def in_threads(calls: int) -> Steps:
     failing = Failing()
 

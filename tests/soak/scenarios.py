@@ -30,7 +30,7 @@ SLACK = 4 << 20
 """The heap of a process that leaks nothing grows, too: what is free is in pieces."""
 
 OF_THREADS = 48 << 20
-"""Where threads come and go that compile, each has had a heap of its own."""
+"""Threads that come and go have a heap each, of which glibc keeps what is free."""
 
 OF_ARENAS = 400 << 20
 """Eight threads with large results: glibc's malloc keeps what is free in the arenas of each, up to
