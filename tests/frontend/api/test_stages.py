@@ -213,6 +213,10 @@ def test_texts():
         lowered.as_text("hlo")
 
 
+@pytest.mark.xfail(
+    jax.__version_info__ >= (0, 12),
+    reason="jaxlib reads no module of the llvm dialect with constants of type index",
+)
 def test_each_stage_has_a_text_and_a_module():
     lowered = qjit(lambda x: jnp.sin(x) @ x).lower(jnp.ones(3))
     stages = [name for name, _ in debug.get_compilation_stages_groups(qjit(f).compile_options)]

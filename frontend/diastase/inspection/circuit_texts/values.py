@@ -157,7 +157,7 @@ def _evaluated(equation: Any, operands: Sequence[Value]) -> Sequence[Value]:
         if name in ELEMENTWISE:
             return [_elementwise(equation, operands)]
         if name in MOVING:
-            return [_moved(equation, operands)]
+            return _moved(equation, operands)
         rule = _RULES.get(name)
         if rule is None:
             raise NotSayableError(f"depends on {name}, for which there is no expression")
@@ -304,12 +304,12 @@ def _require_real(equation: Any) -> None:
 
 MOVING = frozenset({
     "broadcast_in_dim", "concatenate", "expand_dims", "pad", "reshape", "rev", "slice", "squeeze",
-    "transpose",
+    "transpose", "unstack",
 })  # fmt: skip
-"""Every element of the result is an element of an operand."""
+"""Every element of a result is an element of an operand."""
 
 
-def _moved(equation: Any, operands: Sequence[Value]) -> Value:
+def _moved(equation: Any, operands: Sequence[Value]) -> list[Value]:
     """Move numbers that count the elements of all operands, to see where each comes from."""
     arrays = [_objects(operand) for operand in operands]
     counts = np.cumsum([0, *(array.size for array in arrays)])
@@ -318,10 +318,12 @@ def _moved(equation: Any, operands: Sequence[Value]) -> Value:
         for first, array in zip(counts, arrays, strict=False)
     ]
     with eager():
-        (places,) = evaluate_equation(equation, numbers)
+        results = evaluate_equation(equation, numbers)
     everything = [each for array in arrays for each in array.flat]
-    aval = equation.outvars[0].aval
-    return collapsed([everything[int(place)] for place in np.asarray(places).flat], aval)
+    return [
+        collapsed([everything[int(place)] for place in np.asarray(places).flat], variable.aval)
+        for places, variable in zip(results, equation.outvars, strict=True)
+    ]
 
 
 def _dynamic_slice(equation: Any, operands: Sequence[Value]) -> Value:
