@@ -7,17 +7,23 @@ Python's, and those of MLIR, LLVM and llvmlite, of which we know nothing. So `os
 compiles itself goes on in both processes.
 
 The trap: the other thread may wait for the one that forks. After `PATIENCE` seconds the process is
-forked nevertheless, and compiling in the child is a `ForkedWhileCompilingError`.
+forked nevertheless, and compiling in the child is a `ForkedWhileCompilingError`. Before the child
+runs anything, Python destroys what was in `threading.local` of the other threads; LLVM's and MLIR's
+objects take their locks to be destroyed, so the child keeps them (`kept_at_forks`).
 """
 
 import os
 import threading
+import weakref
 from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from diastase_toolchain.errors import ForkedWhileCompilingError
+
+T = TypeVar("T")
 
 PATIENCE = 10.0
 """Seconds that a fork waits for other threads."""
@@ -32,6 +38,9 @@ class _Compilations:
     forks: int = 0
     were_cut: bool = False
     """Whether this process was forked while another thread compiled."""
+    of_threads: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)
+    kept: list[Any] = field(default_factory=list)
+    """All of these while a process is forked, and in a child for good."""
 
     def of_others(self) -> bool:
         return self.depths.keys() - {threading.get_ident()} != set()
@@ -60,17 +69,26 @@ def without_forks(*, for_another: bool = False) -> Generator[None]:
                 own.changed.notify_all()
 
 
+def kept_at_forks(of_thread: T) -> T:
+    """The same object, which is in `threading.local`; a child never destroys those of others."""
+    _compilations.of_threads.add(of_thread)
+    return of_thread
+
+
 def _before() -> None:
     own = _compilations
     with own.changed:
         own.forks += 1
         own.changed.wait_for(lambda: not own.of_others(), PATIENCE)
+        own.kept += own.of_threads
 
 
 def _after_in_parent() -> None:
     own = _compilations
     with own.changed:
         own.forks -= 1
+        if not own.forks:
+            own.kept.clear()
         own.changed.notify_all()
 
 

@@ -28,6 +28,7 @@ from llvmlite.binding.newpassmanagers import NewPassManager
 from diastase_runtime.abi import ENTRY_SYMBOL
 from diastase_toolchain.checked.instrumented import instrumented
 from diastase_toolchain.checked.switch import checks
+from diastase_toolchain.forks import kept_at_forks
 from diastase_toolchain.processor import asked_processor
 from diastase_toolchain.trip_counts import bounded_loops, not_worth_it
 
@@ -76,7 +77,7 @@ def target_machine(level: Level = Level.WITH_LOOPS) -> llvm.TargetMachine:
         machine = llvm.Target.from_triple(host.triple).create_target_machine(
             cpu=host.name, features=host.features, opt=level, reloc="pic", codemodel="default"
         )
-        _machines.by_level[level] = machine
+        _machines.by_level[level] = kept_at_forks(machine)
     return machine
 
 

@@ -1,17 +1,21 @@
 """Forks wait for other threads that compile; where they do not end, the child says so."""
 
 import os
+import signal
 import threading
+import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from llvmlite.binding import ffi
 
 from diastase import qjit
 from diastase_toolchain import forks
 from diastase_toolchain.errors import ForkedWhileCompilingError
+from diastase_toolchain.machine_code import target_machine
 from forks import forked
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*fork")
@@ -70,6 +74,36 @@ def test_where_a_thread_goes_on_the_child_calls_what_is_compiled_and_compiles_no
         assert status(lambda: float(known(2.0)) == 3.0 and refuses()) == 0
         over.set()
     assert status(compiles) == 0
+
+
+def ends(child: int, seconds: float = 60.0) -> bool:
+    """Whether a child ends well in so many seconds; it is killed if it does not end."""
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        pid, ended = os.waitpid(child, os.WNOHANG)
+        if pid:
+            return os.waitstatus_to_exitcode(ended) == 0
+        time.sleep(0.02)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return False
+
+
+def test_a_child_destroys_nothing_that_a_thread_had_whose_locks_are_held(monkeypatch):
+    """It hung before it ran anything: llvmlite locks to destroy a target machine."""
+    monkeypatch.setattr(forks, "PATIENCE", 0.05)
+    over = threading.Event()
+
+    def within_llvm() -> None:
+        target_machine()
+        with ffi.lib._lock:
+            over.wait()
+
+    with compiling_thread(within_llvm):
+        child = forked(lambda: True)
+        assert ends(child)
+        over.set()
+    assert not forks._compilations.kept
 
 
 def test_who_compiles_may_fork():

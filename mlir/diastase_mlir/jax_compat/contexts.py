@@ -31,6 +31,7 @@ from jax.extend.mlir.dialects import stablehlo as _stablehlo
 
 from diastase_mlir.jax_compat.private import JAX, jax_mlir, mlir_bindings
 from diastase_toolchain.errors import MissingNameError
+from diastase_toolchain.forks import kept_at_forks
 
 _DIALECTS = (
     "affine bufferization cf complex index linalg llvm math memref quantum scf shape stablehlo "
@@ -68,7 +69,7 @@ _contexts = _Contexts()
 def ir_context() -> Generator[ir.Context]:
     """Enter this thread's MLIR context for one lowering; modules leave it as bytecode."""
     if _contexts.context is None or _contexts.uses >= _USES_OF_A_CONTEXT:
-        _contexts.context, _contexts.uses = _new_ir_context(), 0
+        _contexts.context, _contexts.uses = kept_at_forks(_new_ir_context()), 0
     _contexts.uses += 1
     with _contexts.context as context:
         yield context
