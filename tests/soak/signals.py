@@ -15,7 +15,7 @@ import pennylane as qml
 from diastase import for_loop, qjit
 from soak.compilations import KINDS
 from soak.programs import Call, device, everything
-from soak.scenarios import OF_THREADS, Steps, scenario
+from soak.scenarios import OF_ARENAS, OF_THREADS, Steps, scenario
 from soak.threads import at_once, calling
 
 PERIOD = 0.05
@@ -123,7 +123,7 @@ def during_long_calls(calls: int) -> Steps:
     yield number + 1
 
 
-@scenario("signals while 8 threads call", 40_000, least=80)
+@scenario("signals while 8 threads call", 40_000, least=80, slack=OF_ARENAS)
 def beside_threads(calls: int) -> Steps:
     """They are handled in the main thread alone, where a call goes on, too."""
     all_calls, (long, _) = everything(), long_calls()
