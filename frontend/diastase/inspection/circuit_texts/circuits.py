@@ -21,7 +21,7 @@ from diastase.inspection.circuit_texts.statements import Statement
 from diastase.inspection.circuit_texts.values import INLINED, Unsayable, Value, Values
 from diastase.jaxprs.control_flow import LoopOperands
 from diastase_mlir import at, span_of
-from diastase_mlir.jax_compat import jaxprs_in
+from diastase_mlir.jax_compat import jaxprs_in, scan_counts
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def _passed(equation: Any, operands: Sequence[Value], inner: Any) -> Sequence[Va
         return operands
     constants: Sequence[Value] = ()
     if name == "scan":
-        constants = operands[: params["num_consts"]]
+        constants = operands[: scan_counts(params)[0]]
     elif "body_nconsts" in params and inner is params["body_jaxpr"].jaxpr:
         constants = LoopOperands.read(operands, params).constants
     return [*constants, *[_UNKNOWN] * (count - len(constants))]
