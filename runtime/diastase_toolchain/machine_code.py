@@ -57,10 +57,14 @@ its own bound, 1,000, is as far as their time grows with the square. An option o
 
 
 class _Machines(threading.local):
-    """A target machine may serve one thread at a time only, and takes a while to make."""
+    """A target machine may serve one thread at a time only, and takes a while to make.
+
+    The same holds of a pass builder, of which llvmlite 0.50 never frees all (docs/upstream.md).
+    """
 
     def __init__(self) -> None:
         self.by_level: dict[Level, llvm.TargetMachine] = {}
+        self.builders: dict[tuple[Level, bool], llvm.PassBuilder] = {}
 
 
 _machines = _Machines()
@@ -169,16 +173,25 @@ def _leave(function: llvm.ValueRef) -> None:
         function.add_function_attribute("optnone")
 
 
+def _pass_builder(level: Level, *, side_by_side: bool) -> llvm.PassBuilder:
+    """Return this thread's builder of passes."""
+    builder = _machines.builders.get((level, side_by_side))
+    if builder is None:
+        # Unrolling and interleaving double the time of compilation and gain little: loops over
+        # arrays are vectorised anyway. Straight-line code is where that is known to gain: of two
+        # or three numbers that depend on each other, vectors are slower.
+        options = llvm.create_pipeline_tuning_options(speed_level=level)
+        options.loop_vectorization = True
+        options.slp_vectorization = side_by_side
+        options.loop_unrolling = False
+        options.loop_interleaving = False
+        builder = llvm.create_pass_builder(target_machine(level), options)
+        _machines.builders[level, side_by_side] = kept_at_forks(builder)
+    return builder
+
+
 def _optimise(module: llvm.ModuleRef, level: Level, *, side_by_side: bool) -> None:
-    # Unrolling and interleaving double the time of compilation and gain little: loops over
-    # arrays are vectorised anyway. Straight-line code is where that is known to gain: of two or
-    # three numbers that depend on each other, vectors are slower.
-    options = llvm.create_pipeline_tuning_options(speed_level=level)
-    options.loop_vectorization = True
-    options.slp_vectorization = side_by_side
-    options.loop_unrolling = False
-    options.loop_interleaving = False
-    builder = llvm.create_pass_builder(target_machine(level), options)
+    builder = _pass_builder(level, side_by_side=side_by_side)
     passes = builder.getModulePassManager() if level is Level.WITH_LOOPS else _few_passes()
     _at_once("LLVMPY_RunNewModulePassManager")(passes, module, builder)
     # llvmlite 0.50 never frees a pass manager: the no-op `ObjectRef._dispose` hides this one.

@@ -9,10 +9,13 @@ context for its whole life, so the context is replaced after some uses to bound 
 that belongs to it may be kept after the session ends, but for the pass managers kept here.
 """
 
+import ctypes
 import threading
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 # Compiled modules, of which the type checker sees nothing.
@@ -21,7 +24,6 @@ from torch_mlir._mlir_libs import (
     _torchMlir,  # pyright: ignore[reportAttributeAccessIssue]
 )
 from torch_mlir._mlir_libs._mlir import globals as _globals
-from torch_mlir._mlir_libs._mlirDialectsLLVM import translate_module_to_llvmir
 from torch_mlir.dialects import arith, ext, func, tensor
 
 from diastase_mlir.jax_compat.contexts import do_without
@@ -37,7 +39,7 @@ else:
 __all__ = [
     "CHLO", "ConvDimensionNumbers", "DotDimensionNumbers", "GatherDimensionNumbers", "Loadable",
     "ScatterDimensionNumbers", "arith", "ext", "func", "ir", "load", "run_passes", "session",
-    "tensor", "translate_module_to_llvmir", "wear_out",
+    "tensor", "translated_to_llvm_ir", "wear_out",
 ]  # fmt: skip
 
 ConvDimensionNumbers: Any = _stablehlo.ConvDimensionNumbers
@@ -143,6 +145,40 @@ def run_passes(passes: str, module: ir.Module, *, verified: bool = True) -> None
         manager.enable_verifier(verified)
         _shared.pass_managers[passes, verified] = manager
     manager.run(module.operation)
+
+
+def translated_to_llvm_ir(module: ir.Module) -> str:
+    """Translate a module that has LLVM's dialect only.
+
+    By MLIR's C interface: the wheel's own function never frees the text (docs/upstream.md).
+    """
+    translate, free = _translation()
+    operation: Any = module.operation
+    text = translate(_pointer(operation._CAPIPtr, _OF_OPERATIONS))
+    try:
+        return ctypes.string_at(text).decode()
+    finally:
+        free(text)
+
+
+_OF_OPERATIONS = b"torch_mlir.ir.Operation._CAPIPtr"
+
+# Without letting go of the GIL, as all that works with a context.
+_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(
+    ("PyCapsule_GetPointer", ctypes.pythonapi)
+)
+
+
+@cache
+def _translation() -> tuple[Callable[[int | None], int], Callable[[int], None]]:
+    """MLIR's function from an operation to LLVM IR, and LLVM's that frees the text."""
+    (path,) = Path(_stablehlo.__file__).parent.glob("libTorchMLIRAggregateCAPI.*")
+    library = ctypes.PyDLL(str(path))
+    translate = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(
+        ("mlirTranslateModuleToLLVMIRToString", library)
+    )
+    free = ctypes.PYFUNCTYPE(None, ctypes.c_void_p)(("LLVMDisposeMessage", library))
+    return translate, free
 
 
 def wear_out(bytes_read: int) -> None:

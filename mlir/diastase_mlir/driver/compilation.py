@@ -18,7 +18,7 @@ from typing import Any
 
 from diastase_engine import with_libraries
 from diastase_mlir import jax_compat
-from diastase_mlir.bindings import ir, session, translate_module_to_llvmir
+from diastase_mlir.bindings import ir, session, translated_to_llvm_ir
 from diastase_mlir.bindings.pass_pipeline import (
     Observer,
     Stage,
@@ -171,7 +171,7 @@ def linked(text: str, lowered: LoweredModule) -> LinkedText:
 
 def translated(module: ir.Module) -> str:
     """LLVM IR as llvmlite's LLVM reads it."""
-    text = with_half_floats(translate_module_to_llvmir(module.operation))
+    text = with_half_floats(translated_to_llvm_ir(module))
     text = with_booleans_as_bytes(text)
     return for_llvmlite(text, as_bits=emulated_float_types())
 

@@ -11,7 +11,7 @@ import pytest
 
 from diastase import qjit
 from diastase_mlir import CompileOptions, stage_text
-from diastase_mlir.bindings import session, translate_module_to_llvmir
+from diastase_mlir.bindings import session, translated_to_llvm_ir
 from diastase_mlir.codegen.allocation_runtime import with_memory
 from diastase_mlir.codegen.half_floats import emulated_float_types, with_half_floats
 from diastase_mlir.codegen.import_table import link_imports
@@ -46,7 +46,7 @@ def llvm_ir() -> str:
     lowered = program.lower(np.zeros(100), np.zeros(100, int)).module
     with session():
         module = parse(stage_text(lowered, CompileOptions(), "to-llvm").encode())
-        return translate_module_to_llvmir(module.operation)
+        return translated_to_llvm_ir(module)
 
 
 @pytest.mark.sample(2)
