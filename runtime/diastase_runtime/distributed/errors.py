@@ -1,5 +1,6 @@
 """Errors of maps over batches: the batch, the client, workers, elements and their results."""
 
+from concurrent.futures import CancelledError
 from typing import ClassVar
 
 from diastase_runtime.errors import DiastaseError
@@ -62,6 +63,23 @@ class ClusterLostError(DiastaseError, ConnectionError):
     function: str
     elements: int
     reason: str
+
+
+class CancelledMapError(DiastaseError, CancelledError):
+    """The results of a map that was given up by `cancel()`.
+
+        mapped = map(f, batch, client=client, futures=True)
+        mapped.cancel()
+        mapped.result()    # nobody computes it
+
+    It is a `concurrent.futures.CancelledError`, as a future of Python's raises.
+    """
+
+    title: ClassVar[str] = "Given up"
+    message: ClassVar[str] = "{function} on {elements} elements: the map was cancelled"
+    help: ClassVar[str] = "map again where the results are wanted"
+    function: str
+    elements: int
 
 
 class MappedElementError(DiastaseError, RuntimeError):

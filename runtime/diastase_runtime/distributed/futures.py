@@ -17,14 +17,16 @@ import os
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from importlib import import_module
+from threading import Event
 from typing import Any
 
 from diastase_runtime.distributed.batches import Batch
 from diastase_runtime.distributed.chunks import bounds, chunk_size
 from diastase_runtime.distributed.elements import Part, Work
 from diastase_runtime.distributed.errors import (
+    CancelledMapError,
     ClusterLostError,
     InvalidClientError,
     LostWorkersError,
@@ -80,6 +82,8 @@ class MappedFutures:
     """Dask's, one for each chunk: of a `Part`, whose `tree()` is the pytree of its results."""
     classes: Sequence[Callable[..., Any]] = ()
     """Of the named tuples of the results, as far as this process knows them."""
+    is_cancelled: Event = field(default_factory=Event)
+    """By `cancel`; a cluster that is closed cancels tasks, too."""
 
     def __len__(self) -> int:
         """How many chunks there are."""
@@ -89,7 +93,8 @@ class MappedFutures:
         return f"<MappedFutures {self.work.name}: {self.elements} elements in {len(self)} chunks>"
 
     def cancel(self) -> None:
-        """Give up what is not computed yet."""
+        """Give up what is not computed yet, and all results."""
+        self.is_cancelled.set()
         self.client.cancel(list(self.futures))
 
     def result(self, *, progress: bool = False) -> Any:
@@ -106,6 +111,7 @@ class MappedFutures:
             MappedElementError: a `RuntimeError`, with the first element for which the function
                 raises.
             LostWorkersError: a `RuntimeError`, if workers died of the same elements.
+            CancelledMapError: a `concurrent.futures.CancelledError`, after `cancel()`.
             ClusterLostError: a `ConnectionError`, if the cluster cannot be reached any more.
 
         """
@@ -135,8 +141,10 @@ class MappedFutures:
             raise self._told(min(errors), errors[min(errors)])
         return [parts[number] for number in range(len(self.futures))]
 
-    def _lost(self, future: Any) -> ClusterLostError:
+    def _lost(self, future: Any) -> DiastaseError:
         """The error of a chunk that nobody computes any more."""
+        if self.is_cancelled.is_set():
+            return CancelledMapError(function=self.work.name, elements=self.elements)
         reason = _trouble_of(self.client) or f"tasks are {future.status}"
         return ClusterLostError(function=self.work.name, elements=self.elements, reason=reason)
 
