@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from diastase import errors, qjit
+from diastase.dynamic_shapes.errors import VaryingSizesError
 from diastase_runtime.errors import AssumptionError, NegativeSizeError
 from soak.measures import resident
 
@@ -187,11 +188,26 @@ def test_an_assumption_inside_a_loop():
 
         return jax.lax.fori_loop(0, n, body, 0)
 
-    compiled = qjit(program)
+    counted = Counted(program)
+    compiled = qjit(counted)
     assert compiled(3) == 3
-    with pytest.raises(AssumptionError):  # both answers are needed in one call
+    with pytest.raises(VaryingSizesError, match=r">= 3 holds in some.*\n.*-->") as caught:
         compiled(6)
+    assert caught.value.span.text == "return total + (2 if size >= 3 else 1)"
+    assert counted.traces == 2
     assert compiled(3) == 3
+
+
+@pytest.mark.parametrize("choose", [jnp.where, lambda *given: jax.lax.cond(given[0], *given[1:])])
+def test_what_the_error_of_iterations_that_differ_advises(choose):
+    def program(n):
+        def body(i, total):
+            big, small = (2, 1) if choose is jnp.where else (lambda: 2, lambda: 1)
+            return total + choose(jnp.ones(i).shape[0] >= 3, big, small)
+
+        return jax.lax.fori_loop(0, n, body, 0)
+
+    assert qjit(program)(6) == 9
 
 
 def test_an_assumption_in_a_branch_holds_after_it():

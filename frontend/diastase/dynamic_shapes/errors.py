@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from jax.errors import InconclusiveDimensionOperation
 
-from diastase_runtime.errors import CompileError, DiastaseError
+from diastase_runtime.errors import AssumptionError, CompileError, DiastaseError
 
 
 class UndecidableDimensionError(DiastaseError, InconclusiveDimensionOperation):
@@ -33,6 +33,41 @@ class UndecidableDimensionError(DiastaseError, InconclusiveDimensionOperation):
         "(static_argnums), or branch in the program (diastase.cond)"
     )
     comparison: str
+
+
+class VaryingSizesError(AssumptionError):
+    """A comparison of sizes that holds in some iterations of a loop, and not in others.
+
+    Python's `if` is decided while tracing, once for all iterations; a size that differs between
+    them needs a branch in the program. Compare the sizes as numbers: a comparison that Python needs
+    no truth of is a traced boolean, for `diastase.cond`, `jax.lax.cond` or `jnp.where`.
+
+    Example:
+        >>> import jax, jax.numpy as jnp
+        >>> from diastase import qjit
+        >>> def body(i, total):
+        ...     return total + (2 if jnp.ones(i).shape[0] >= 3 else 1)
+        >>> qjit(lambda n: jax.lax.fori_loop(0, n, body, 0))(6)
+        Traceback (most recent call last):
+        ...
+        diastase.dynamic_shapes.errors.VaryingSizesError: Sizes differ between iterations...
+
+    """
+
+    title: ClassVar[str] = "Sizes differ between iterations"
+    message: ClassVar[str] = "{assumption} holds in some, not where it is {left} and {right}"
+    help: ClassVar[str] = (
+        "an `if` is decided once for all iterations: branch in the program (diastase.cond, "
+        "jnp.where) by the comparison, which is a traced boolean"
+    )
+
+    @classmethod
+    def of(cls, error: AssumptionError) -> "VaryingSizesError":
+        """The same of an assumption whose opposite was needed in the same call, too."""
+        return cls(
+            assumption=error.assumption, left=error.left, right=error.right,
+            number=error.number, span=error.span,
+        )  # fmt: skip
 
 
 class UnknownSizesDifferError(DiastaseError, TypeError, ValueError):

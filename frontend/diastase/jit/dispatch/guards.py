@@ -23,6 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from diastase.dynamic_shapes.errors import VaryingSizesError
 from diastase.jit.dispatch.dynamic_dims import Avals, Learnt, labels_of, with_symbols
 from diastase.jit.stages.argument_checks import SizePattern
 from diastase.jit.stages.stages import Compiled
@@ -146,7 +147,8 @@ class GuardedCall:
 
     def _after(self, failed: _Served, error: AssumptionError, leaves: Sequence[Any]) -> Any:
         """Try the other programs, then new ones."""
-        answers = _answers(failed, error)
+        told = _answer(failed, error)
+        answers = {**failed.answers, **told}
         tried = [failed]
         for _ in range(_MOST_COMPILATIONS):
             untried = self._untried(tried, leaves, answers)
@@ -157,7 +159,13 @@ class GuardedCall:
                 try:
                     results = program.compiled.prepared(leaves)
                 except AssumptionError as again:
-                    error, answers = again, {**answers, **_answers(program, again)}
+                    answer = _answer(program, again)
+                    if any(
+                        told.get(question, given) != given for question, given in answer.items()
+                    ):
+                        raise VaryingSizesError.of(again) from None
+                    told.update(answer)
+                    error, answers = again, {**answers, **program.answers, **answer}
                 else:
                     self._put_first(program)
                     return results
@@ -185,7 +193,7 @@ class GuardedCall:
             self._programs = [program, *others]
 
 
-def _answers(program: _Served, error: AssumptionError) -> Answers:
+def _answer(program: _Served, error: AssumptionError) -> dict[str, bool]:
     """What a failed assumption tells: its opposite, if the arguments do not say it.
 
     Raises the error if it is another program's, or if trying again would be noticed.
@@ -198,7 +206,7 @@ def _answers(program: _Served, error: AssumptionError) -> Answers:
         return {}
     if any(not isinstance(effect, SizeCheckEffect) for effect in traced.jaxpr.effects):
         raise error
-    answers = {assumption.question: assumption.comparison not in (">=", "==")}
-    if answers.items() <= program.answers.items():
+    answer = assumption.comparison not in (">=", "==")
+    if program.answers.get(assumption.question) == answer:
         raise error  # the program does not give the same answer twice
-    return {**program.answers, **answers}
+    return {assumption.question: answer}
