@@ -87,7 +87,8 @@ def held(directory: Path, *, alone: bool) -> Generator[bool]:
     finally:
         if lock in _locks:  # or this is a child
             _locks.discard(lock)
-            os.close(lock)
+            with suppress(OSError):  # nothing was written that could be lost
+                os.close(lock)
 
 
 def _is_locked(lock: int, how: int) -> bool:

@@ -9,7 +9,9 @@ compiles itself goes on in both processes.
 The trap: the other thread may wait for the one that forks. After `PATIENCE` seconds the process is
 forked nevertheless, and compiling in the child is a `ForkedWhileCompilingError`. Before the child
 runs anything, Python destroys what was in `threading.local` of the other threads; LLVM's and MLIR's
-objects take their locks to be destroyed, so the child keeps them (`kept_at_forks`).
+objects take their locks to be destroyed, so the child keeps them (`kept_at_forks`). And a thread
+that does not compile may collect garbage of one that did: what takes locks to be destroyed is
+destroyed before the fork, or after it (`held_at_forks`).
 """
 
 import os
@@ -19,7 +21,7 @@ from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from diastase_toolchain.errors import ForkedWhileCompilingError
 
@@ -27,6 +29,18 @@ T = TypeVar("T")
 
 PATIENCE = 10.0
 """Seconds that a fork waits for other threads."""
+
+
+class Lock(Protocol):
+    """`threading.RLock`: a fork inside of who holds it must not wait for itself."""
+
+    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
+        """Take it, or give up after so many seconds."""
+        ...
+
+    def release(self) -> None:
+        """Let go of it."""
+        ...
 
 
 @dataclass
@@ -41,6 +55,9 @@ class _Compilations:
     of_threads: weakref.WeakSet[Any] = field(default_factory=weakref.WeakSet)
     kept: list[Any] = field(default_factory=list)
     """All of these while a process is forked, and in a child for good."""
+    locks: list[Lock] = field(default_factory=list)
+    held: dict[int, list[Lock]] = field(default_factory=dict)
+    """By the thread that forks, until it has forked."""
 
     def of_others(self) -> bool:
         return self.depths.keys() - {threading.get_ident()} != set()
@@ -75,16 +92,29 @@ def kept_at_forks(of_thread: T) -> T:
     return of_thread
 
 
+def held_at_forks(lock: Lock) -> None:
+    """Have who forks take a lock before, and let go of it in both processes."""
+    _compilations.locks.append(lock)
+
+
+def _let_go() -> None:
+    for lock in _compilations.held.pop(threading.get_ident(), ()):
+        lock.release()
+
+
 def _before() -> None:
     own = _compilations
     with own.changed:
         own.forks += 1
         own.changed.wait_for(lambda: not own.of_others(), PATIENCE)
         own.kept += own.of_threads
+    taken = [lock for lock in own.locks if lock.acquire(timeout=PATIENCE)]
+    own.held[threading.get_ident()] = taken
 
 
 def _after_in_parent() -> None:
     own = _compilations
+    _let_go()
     with own.changed:
         own.forks -= 1
         if not own.forks:
@@ -94,6 +124,7 @@ def _after_in_parent() -> None:
 
 def _after_in_child() -> None:
     own, me = _compilations, threading.get_ident()
+    _let_go()
     own.changed, own.forks = threading.Condition(), 0
     own.were_cut = own.were_cut or own.of_others()
     own.depths = Counter({me: own.depths[me]} if me in own.depths else {})

@@ -28,9 +28,12 @@ from llvmlite.binding.newpassmanagers import NewPassManager
 from diastase_runtime.abi import ENTRY_SYMBOL
 from diastase_toolchain.checked.instrumented import instrumented
 from diastase_toolchain.checked.switch import checks
-from diastase_toolchain.forks import kept_at_forks
+from diastase_toolchain.forks import held_at_forks, kept_at_forks
 from diastase_toolchain.processor import asked_processor
 from diastase_toolchain.trip_counts import bounded_loops, not_worth_it
+
+# llvmlite lets one thread at a time into LLVM, by a lock of which it says nothing.
+held_at_forks(ffi.lib._lock._lock)  # pyright: ignore[reportPrivateUsage]
 
 
 class InvalidLLVMError(ValueError):

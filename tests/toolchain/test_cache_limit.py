@@ -1,5 +1,6 @@
 """The size of the cache: what goes, what stays, and that nobody else is in the middle of it."""
 
+import errno
 import fcntl
 import json
 import os
@@ -163,6 +164,20 @@ def test_without_locks_nothing_is_removed(programs, monkeypatch):
     monkeypatch.setattr(cache_limit, "_ATTEMPTS", 1)
     assert prune(programs.directory, 0) == 0
     assert programs.find("a") is not None
+
+
+def test_a_folder_that_cannot_be_closed_is_no_matter(programs, monkeypatch):
+    close = os.close
+
+    def closed(descriptor: int) -> None:
+        close(descriptor)
+        raise OSError(errno.ENOSPC, "no space left on device")
+
+    add(programs, "a")
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "close", closed)
+        with held(programs.directory, alone=False) as is_held:
+            assert is_held
 
 
 LOOK_UP = """

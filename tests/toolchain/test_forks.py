@@ -106,6 +106,27 @@ def test_a_child_destroys_nothing_that_a_thread_had_whose_locks_are_held(monkeyp
     assert not forks._compilations.kept
 
 
+def test_a_fork_waits_for_a_thread_that_collects_what_llvm_made():
+    """A thread that compiles nothing has llvmlite's lock, as it destroys somebody's modules."""
+    begun = threading.Event()
+
+    def destroy() -> None:
+        with ffi.lib._lock:
+            begun.set()
+            time.sleep(0.3)
+
+    def compiles_what_no_cache_has() -> bool:
+        number = time.time()
+        return float(qjit(lambda x: x + number)(1.0)) == 1.0 + number
+
+    thread = threading.Thread(target=destroy)
+    thread.start()
+    begun.wait()
+    assert ends(forked(compiles_what_no_cache_has))
+    thread.join()
+    assert compiles_what_no_cache_has()
+
+
 def test_who_compiles_may_fork():
     statuses = []
 
