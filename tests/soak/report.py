@@ -6,7 +6,7 @@ from math import isinf
 from typing import Any
 
 from soak.measures import Measures
-from soak.scenarios import SLACK, Scenario
+from soak.scenarios import EACH, SLACK, Scenario
 
 HEAD = (
     "scenario", "calls", "seconds", "RSS at 10 %", "at the end", "bytes/call", "of malloc",
@@ -42,7 +42,9 @@ class Outcome:
         grown = [name for name in counts if getattr(late, name) > getattr(early, name)]
         if late.resident - early.resident > self.scenario.slack:
             grown.append("memory")
-        elif self.scenario.compiles and late.allocated - early.allocated > SLACK:
+        elif self.scenario.compiles and late.allocated - early.allocated > max(
+            SLACK, EACH * (late.calls - early.calls)
+        ):
             grown.append("what malloc has handed out")
         if isinf(self.scenario.slack):
             return "for comparison"
