@@ -196,6 +196,13 @@ def _pass_builder(level: Level, *, side_by_side: bool) -> llvm.PassBuilder:
 def _optimise(module: llvm.ModuleRef, level: Level, *, side_by_side: bool) -> None:
     builder = _pass_builder(level, side_by_side=side_by_side)
     passes = builder.getModulePassManager() if level is Level.WITH_LOOPS else _few_passes()
+    run_passes(passes, module, builder)
+
+
+def run_passes(
+    passes: llvm.ModulePassManager, module: llvm.ModuleRef, builder: llvm.PassBuilder
+) -> None:
+    """Run passes on a module, once: the pass manager is gone then."""
     _at_once("LLVMPY_RunNewModulePassManager")(passes, module, builder)
     # llvmlite 0.50 never frees a pass manager: the no-op `ObjectRef._dispose` hides this one.
     NewPassManager._dispose(passes)  # pyright: ignore[reportPrivateUsage]

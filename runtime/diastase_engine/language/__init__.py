@@ -15,12 +15,18 @@ loop, declare it: `found: i64 = 0`. Names first assigned inside a run-time block
 `@inline` functions are expanded where they are called and may take and return lists.
 `kernel_like(gate, apply_gate=...)` is the kernel `gate` once more, that calls another `apply_gate`.
 `shared(Record)` is a record of the library that all threads see; atomic operations, `code_of` and
-`call_through` are what a thread pool is made of.
+`call_through` are what a thread pool is made of. `grids` has what kernels of a GPU are made of.
 There is no implicit conversion between `i64` and `f64`, no exception, no allocation that is not
 written out; `and`, `or` and conditional expressions evaluate only what Python would.
 """
 
-from diastase_engine.language.compile import called_by, compile_kernels, compile_part, named_kernels
+from diastase_engine.language.compile import (
+    called_by,
+    compile_grids,
+    compile_kernels,
+    compile_part,
+    named_kernels,
+)
 from diastase_engine.language.functions import (
     KernelLanguageError,
     derived,
@@ -49,6 +55,7 @@ from diastase_engine.language.intrinsics import (
     count_leading_zeros,
     count_ones,
     count_trailing_zeros,
+    each_thread,
     equal_lanes,
     first_lane,
     horizontal_sum,
@@ -64,10 +71,12 @@ from diastase_engine.language.intrinsics import (
     load_unaligned,
     null,
     pack,
+    pair_of,
     pause,
     prefetch,
     registers,
     select,
+    shared_array,
     shift_right_logical,
     shuffle,
     shuffle_pair,
@@ -92,6 +101,7 @@ from diastase_engine.language.types import (
     i32,
     i64,
     lane_set,
+    pair,
     ptr,
     size_of,
     stored,
@@ -118,6 +128,7 @@ __all__ = [
     "cast",
     "code",
     "code_of",
+    "compile_grids",
     "compile_kernels",
     "compile_part",
     "count_lanes",
@@ -125,6 +136,7 @@ __all__ = [
     "count_ones",
     "count_trailing_zeros",
     "derived",
+    "each_thread",
     "equal_lanes",
     "external",
     "f64",
@@ -150,6 +162,8 @@ __all__ = [
     "named_kernels",
     "null",
     "pack",
+    "pair",
+    "pair_of",
     "pause",
     "prefetch",
     "ptr",
@@ -157,6 +171,7 @@ __all__ = [
     "select",
     "setting",
     "shared",
+    "shared_array",
     "shift_right_logical",
     "shuffle",
     "shuffle_pair",

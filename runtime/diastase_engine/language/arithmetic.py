@@ -13,7 +13,17 @@ from typing import Any
 from llvmlite import ir
 
 from diastase_engine.language.guards import Guard, guard
-from diastase_engine.language.types import F64, I1, I64, LANE_SET, STORED, VECTOR, PointerType, Type
+from diastase_engine.language.types import (
+    F64,
+    I1,
+    I64,
+    LANE_SET,
+    PAIR,
+    STORED,
+    VECTOR,
+    PointerType,
+    Type,
+)
 from diastase_engine.language.values import Dynamic
 
 # Contraction to fused multiply-add is wanted; reassociation brought no speed and would change NaN.
@@ -126,7 +136,7 @@ def convert(builder: Any, value: Any, kind: Type) -> Dynamic:
     if kind is STORED and value.type is F64:
         return Dynamic(STORED, narrowed(builder, value.value, STORED.llvm))
     if kind.is_vector and value.type is F64:
-        number = convert(builder, value, STORED) if kind is VECTOR else value
+        number = convert(builder, value, STORED) if kind in (VECTOR, PAIR) else value
         return Dynamic(kind, splat(builder, number, kind.lanes))
     raise TypeMismatch(f"a value of type {value.type.name} where {kind.name} is needed")
 

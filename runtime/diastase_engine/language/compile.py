@@ -12,6 +12,7 @@ from typing import Any, cast
 from llvmlite import ir
 
 from diastase_engine.language.functions import External, Kernel, KernelLanguageError
+from diastase_engine.language.grids import add_entry, words_of
 from diastase_engine.language.instructions import Frame
 from diastase_engine.language.statements import Statements
 from diastase_engine.language.types import in_precision
@@ -29,6 +30,19 @@ def compile_kernels(
     """One module with every kernel of `exports` (C name -> kernel) and those that they call."""
     named = named_kernels(exports)
     return _module(named, _Unit(triple, settings or {}, named))
+
+
+def compile_grids(
+    kernels: Mapping[str, Callable[..., Any]], triple: str, settings: Mapping[str, int]
+) -> ir.Module:
+    """One module with an entry for each of these kernels of grids: see `grids`."""
+    named = named_kernels(kernels)
+    unit = _Unit(triple, settings, {kernel: f"{name}.block" for kernel, name in named.items()})
+    unit.are_blocks = frozenset(named)
+    module = _module(named, unit)
+    for kernel, name in named.items():
+        add_entry(unit.declare(kernel), name, words_of(kernel), settings)
+    return module
 
 
 def compile_part(
@@ -86,6 +100,8 @@ class _Unit:
         self.module.triple = triple
         self._declared: dict[Kernel[..., Any] | External, ir.Function] = {}
         self._waiting: list[Kernel[..., Any]] = []
+        self.are_blocks: frozenset[Kernel[..., Any]] = frozenset()
+        """Those of grids."""
 
     def define(self, kernel: Kernel[..., Any]) -> None:
         """Have a kernel compiled that the module is asked for."""
@@ -126,7 +142,8 @@ class _Unit:
         builder: Any = ir.IRBuilder(compiled.append_basic_block("entry"))
         start = builder.append_basic_block("start")
         scope = Scope(source, result_type=function.return_type)
-        body = Statements(Frame(builder, self.declare, self.settings), scope)
+        is_block = function in self.are_blocks
+        body = Statements(Frame(builder, self.declare, self.settings, is_block=is_block), scope)
         builder.position_at_end(start)
         for name, kind, value in zip(
             source.parameters, function.parameter_types, compiled.args, strict=True

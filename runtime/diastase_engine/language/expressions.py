@@ -32,6 +32,7 @@ from diastase_engine.language.types import (
     STORED,
     PointerType,
     RecordLayout,
+    SharedPointer,
     Type,
     pointer_to,
 )
@@ -259,6 +260,8 @@ class Expressions:
             return self.load_slot(owner.slots[index])
         if not isinstance(owner, Dynamic):
             return owner[index]
+        if self.frame.is_for_all_threads and isinstance(owner.type, SharedPointer):
+            self.refuse(node, "a look into the block's memory outside of each_thread()")
         address, element = self.element(node, owner, index)
         if isinstance(element, RecordLayout):
             return Dynamic(owner.type, address)
@@ -315,6 +318,8 @@ class Expressions:
         self, node: ast.Call, function: Kernel[..., Any] | External, arguments: list[Any]
     ) -> Dynamic | None:
         kinds = function.parameter_types
+        if self.frame.is_for_all_threads:
+            self.refuse(node, f"a call of {function.name} outside of each_thread()")
         if len(kinds) != len(arguments):
             what = f"{len(arguments)} arguments for the {len(kinds)} of {function.name}"
             self.refuse(node, what)

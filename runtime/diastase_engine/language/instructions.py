@@ -37,16 +37,38 @@ Declare = Callable[[Kernel[..., Any] | External], ir.Function]
 
 
 class Frame:
-    """The function under construction: its builder, room on its stack, the settings."""
+    """The function under construction: its builder, room on its stack, the settings.
+
+    Of a grid's kernel (`is_block`), `phase` is 0 outside of loops over threads, and the number of
+    the loop inside of one; see `grids`.
+    """
 
     def __init__(
-        self, builder: ir.IRBuilder, declare: Declare, settings: Mapping[str, int]
+        self,
+        builder: ir.IRBuilder,
+        declare: Declare,
+        settings: Mapping[str, int],
+        *,
+        is_block: bool = False,
     ) -> None:
         self.settings = settings
+        self.is_block = is_block
+        self.phase = self._phases = 0
+        self.shared_bytes = 0
         # Any: llvmlite is untyped, and what is inferred for its decorated methods is wrong.
         self.builder: Any = builder
         self.declare = declare
         self._entry = self.builder.block
+
+    @property
+    def is_for_all_threads(self) -> bool:
+        """Whether what is compiled now is done by the threads of a block together."""
+        return self.is_block and self.phase == 0
+
+    def begin_phase(self) -> None:
+        """Go into a loop over threads."""
+        self._phases += 1
+        self.phase = self._phases
 
     def allocate(self, kind: Type, count: int = 1) -> ir.Value:
         """Room in the entry block, so that a loop does not grow the stack."""
@@ -91,7 +113,8 @@ def widen(frame: Frame, vector: Dynamic) -> Dynamic:
 
 
 def _widened(frame: Frame, vector: Dynamic) -> ir.Value:
-    return arithmetic.widened(frame.builder, vector.value, WIDE.llvm)
+    kind = ir.VectorType(F64.llvm, vector.type.lanes)
+    return arithmetic.widened(frame.builder, vector.value, kind)
 
 
 @Intrinsic
@@ -188,7 +211,7 @@ def select(frame: Frame, condition: Any, chosen: Any, otherwise: Any) -> Any:
 def horizontal_sum(frame: Frame, vector: Dynamic) -> Dynamic:
     """Sum of the lanes in `f64`, pairwise: errors grow with the logarithm of the lanes."""
     builder = frame.builder
-    numbers = _widened(frame, vector) if vector.type is VECTOR else vector.value
+    numbers = _widened(frame, vector)
     lanes = range(vector.type.lanes)
     parts = [builder.extract_element(numbers, ir.Constant(_I32, k)) for k in lanes]
     while len(parts) > 1:
@@ -310,21 +333,28 @@ def is_null(frame: Frame, pointer: Dynamic) -> Dynamic:
 def stack_array(frame: Frame, kind: Any, count: int) -> Dynamic:
     """Room for `count` (static) elements until the function returns."""
     element = type_of_annotation(kind)
-    return Dynamic(pointer_to(element), frame.allocate(element, count))
+    return Dynamic(pointer_to(element), _on_stack(frame, element, count))
 
 
 @Intrinsic
 def stack_record(frame: Frame, kind: Any) -> Dynamic:
     """Room for a record until the function returns."""
-    words = frame.allocate(I64, size_of(kind) // 8)
+    words = _on_stack(frame, I64, size_of(kind) // 8)
     return Dynamic(type_of_annotation(kind), words)
+
+
+def _on_stack(frame: Frame, element: Type, count: int) -> ir.Value:
+    if frame.is_for_all_threads:
+        raise TypeMismatch("memory on the stack, which is a thread's, outside of each_thread()")
+    return frame.allocate(element, count)
 
 
 @Intrinsic
 def registers(frame: Frame, kind: Any, count: int) -> Registers:
     """A row of variables, indexed by static integers, that LLVM keeps in registers."""
     element = type_of_annotation(kind)
-    return Registers(tuple(Slot(element, frame.allocate(element)) for _ in range(count)))
+    slots = (Slot(element, frame.allocate(element), frame.phase) for _ in range(count))
+    return Registers(tuple(slots))
 
 
 def _unaligned(frame: Frame, pointer: Dynamic, index: Any) -> ir.Value:

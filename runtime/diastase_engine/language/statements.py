@@ -14,7 +14,8 @@ from llvmlite import ir
 from diastase_engine.language.arithmetic import TypeMismatch
 from diastase_engine.language.expressions import Expressions
 from diastase_engine.language.functions import Inline
-from diastase_engine.language.intrinsics import static
+from diastase_engine.language.grids import loop_over_threads
+from diastase_engine.language.intrinsics import each_thread, static
 from diastase_engine.language.types import I1, I64, RecordLayout, Type, type_of_annotation
 from diastase_engine.language.values import (
     Dynamic,
@@ -31,7 +32,8 @@ class LoopTargets:
     """Where `continue` and `break` go."""
 
     next: ir.Block
-    end: ir.Block
+    end: ir.Block | None
+    """None of a loop over threads, each of which goes through it."""
 
 
 class Statements(Expressions):
@@ -73,6 +75,8 @@ class Statements(Expressions):
 
     def _run_return(self, statement: ast.Return) -> None:
         scope = self.scope
+        if self.frame.phase and not scope.is_inline:
+            self.refuse(statement, "return of a thread", "`continue` ends what a thread does")
         if scope.is_inline:
             if scope.depth:
                 advice = "assign to a variable and return it at the end"
@@ -104,7 +108,7 @@ class Statements(Expressions):
         self._declare_variable(statement.target.id, kind, self.dynamic(statement.value, kind).value)
 
     def _declare_variable(self, name: str, kind: Type, value: ir.Value) -> Slot:
-        slot = Slot(kind, self.frame.allocate(kind))
+        slot = Slot(kind, self.frame.allocate(kind), self.frame.phase)
         self.scope.names[name] = slot
         self.builder.store(value, slot.address)
         return slot
@@ -126,22 +130,32 @@ class Statements(Expressions):
     def _assign_name(self, target: ast.Name, value: Any) -> None:
         binding = self.scope.lookup(target.id)
         if isinstance(binding, Slot):
-            stored = self.as_dynamic(target, value, binding.type)
-            self.builder.store(stored.value, binding.address)
+            self._set(target, binding, value)
         elif isinstance(value, Dynamic) and binding is None:
             self._declare_variable(target.id, value.type, value.value)
         elif isinstance(value, Dynamic) or not self.scope.bind_static(target.id, value):
             advice = f"declare it with its type where it is first assigned: {target.id}: i64 = ..."
             self.refuse(target, f"a run-time change of the static name {target.id!r}", advice)
 
+    def _set(self, target: ast.AST, slot: Slot, value: Any) -> None:
+        """Give a variable a value; one of all threads changes for none of them alone."""
+        if slot.phase != self.frame.phase:
+            advice = "memory of the block (shared_array) is what threads have in common"
+            self.refuse(target, "a change of a variable from outside of each_thread()", advice)
+        self.builder.store(self.as_dynamic(target, value, slot.type).value, slot.address)
+
+    def _refuse_for_all_threads(self, target: ast.AST) -> None:
+        if self.frame.is_for_all_threads:
+            self.refuse(target, "a change of memory outside of each_thread()")
+
     def _assign_element(self, target: ast.Subscript, value: Any) -> None:
         owner, index = self.evaluate(target.value), self.evaluate(target.slice)
         if isinstance(owner, Registers):
-            slot = owner.slots[index]
-            self.builder.store(self.as_dynamic(target, value, slot.type).value, slot.address)
+            self._set(target, owner.slots[index], value)
             return
         if not isinstance(owner, Dynamic):
             self.refuse(target, "an assignment to an element of a static value")
+        self._refuse_for_all_threads(target)
         address, element = self.element(target, owner, index)
         if isinstance(element, RecordLayout):
             self.refuse(target, f"an assignment of a whole {element.name}", "copy its fields")
@@ -152,6 +166,7 @@ class Statements(Expressions):
         owner = self.evaluate(target.value)
         if not isinstance(owner, Dynamic):
             self.refuse(target, "an assignment to a field of a static value")
+        self._refuse_for_all_threads(target)
         address, kind, length = self.field(target, owner)
         if length:
             self.refuse(target, f"an assignment to the array field {target.attr!r}")
@@ -192,8 +207,25 @@ class Statements(Expressions):
             self._unroll(statement, self.evaluate(call))
         elif function is range:
             self._count(statement, statement.target.id, call.args)
+        elif function is each_thread:
+            self._share(statement, statement.target.id)
         else:
             self.refuse(statement, "a loop over anything but range(...) or static(...)")
+
+    def _share(self, statement: ast.For, name: str) -> None:
+        """What each thread of a block does, until all of them have done it."""
+        if not self.frame.is_for_all_threads:
+            self.refuse(statement, "each_thread() outside of a grid's kernel, or inside of another")
+        loops = self._loops
+
+        def body(number: ir.Value, end: ir.Block) -> None:
+            with self.scope.block():
+                self._declare_variable(name, I64, number)
+                self._loops = (LoopTargets(end, None),)
+                self._run_block(statement.body)
+            self._loops = loops
+
+        loop_over_threads(self.frame, body)
 
     def _unroll(self, statement: ast.For, values: Sequence[Any]) -> None:
         name = statement.target.id  # type: ignore[attr-defined]
@@ -243,7 +275,10 @@ class Statements(Expressions):
         self.builder.position_at_end(end)
 
     def _run_break(self, statement: ast.Break) -> None:
-        self.builder.branch(self._enclosing_loop(statement).end)
+        end = self._enclosing_loop(statement).end
+        if end is None:
+            self.refuse(statement, "break of a thread", "`continue` ends what a thread does")
+        self.builder.branch(end)
 
     def _run_continue(self, statement: ast.Continue) -> None:
         self.builder.branch(self._enclosing_loop(statement).next)

@@ -12,7 +12,7 @@ of a function.
 The types of amplitudes depend on the *precision* for which kernels are compiled (`in_precision`):
 `stored` is a number in memory, which is an `f64` wherever it is computed with; `vector` is a
 vector of 64 bytes of them, `wide` has as many lanes of `f64`, for sums, and `lane_set` a truth
-value for each lane.
+value for each lane; `pair` is a vector of two, a complex number.
 """
 
 import functools
@@ -58,7 +58,7 @@ class Type:
     @property
     def is_vector(self) -> bool:
         """Whether it is a vector of numbers."""
-        return self in (V8, VECTOR, WIDE)
+        return self in (V8, VECTOR, WIDE, PAIR)
 
     @property
     def lanes(self) -> int:
@@ -104,6 +104,11 @@ class PointerType(Type):
 
 
 @dataclass(frozen=True)
+class SharedPointer(PointerType):
+    """Address of elements that the threads of a block share; see `grids`."""
+
+
+@dataclass(frozen=True)
 class RecordLayout:
     """Fields of a record in order: name, type, and the length of an array field (0: no array)."""
 
@@ -124,10 +129,13 @@ _V16 = Type("v16", ir.VectorType(ir.FloatType(), 16), 64)
 _WIDE_16 = Type("wide16", ir.VectorType(ir.DoubleType(), 16), 64)
 _LANES_8 = Type("lanes8", ir.VectorType(ir.IntType(1), 8), 8)
 _LANES_16 = Type("lanes16", ir.VectorType(ir.IntType(1), 16), 8)
+_DOUBLES = Type("doubles", ir.VectorType(ir.DoubleType(), 2), 16)
+_FLOATS = Type("floats", ir.VectorType(ir.FloatType(), 2), 8)
 STORED = PreciseType("stored", F64, F32)
 VECTOR = PreciseType("vector", V8, _V16)
 WIDE = PreciseType("wide", V8, _WIDE_16)
 LANE_SET = PreciseType("lane_set", _LANES_8, _LANES_16)
+PAIR = PreciseType("pair", _DOUBLES, _FLOATS)
 CODE = Type("code", ir.PointerType(), 8)
 
 
@@ -173,6 +181,9 @@ if TYPE_CHECKING:
     class wide(_Numbers):  # noqa: D101
         pass
 
+    class pair(_Numbers):  # noqa: D101
+        pass
+
     class v8i:  # noqa: D101
         pass
 
@@ -192,7 +203,7 @@ if TYPE_CHECKING:
 else:
     i1, i32, i64, f64, v8, code = I1, I32, I64, F64, V8, CODE
     stored, vector, wide, lane_set = STORED, VECTOR, WIDE, LANE_SET
-    v8i = V8I
+    v8i, pair = V8I, PAIR
 
     class ptr:
         """`ptr[T]`: address of elements of type `T`."""

@@ -37,6 +37,8 @@ class Slot:
 
     type: Type
     address: ir.Value
+    phase: int = 0
+    """Of the frame when it was declared; see `grids`."""
 
 
 @dataclass(frozen=True)
