@@ -10,6 +10,9 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
+ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
+"""Of A100, H100 and B200: the driver of each compiles the same text."""
+
 _KERNEL = re.compile(
     r"Compiling entry function '(\w+)' for '\w+'.*?(\d+) bytes spill stores, "
     r"(\d+) bytes spill loads.*?Used (\d+) registers",

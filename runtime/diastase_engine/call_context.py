@@ -44,6 +44,10 @@ class CallContext(Record):
     """The context of the call that this is a part of, an element of a batch; or null."""
     position: i64
     """Of an element: that of the call's random numbers from which those of elements are derived."""
+    launches: i64
+    to_device: i64
+    to_host: i64
+    """What was launched on a GPU, and how many bytes were copied there and back."""
 
 
 WIRE_OUT_OF_RANGE = int(ErrorCode.WIRE_OUT_OF_RANGE)
@@ -58,6 +62,7 @@ NOT_A_NUMBER = int(ErrorCode.NOT_A_NUMBER)
 NOT_TRACE_PRESERVING = int(ErrorCode.NOT_TRACE_PRESERVING)
 INTERRUPTED = int(ErrorCode.INTERRUPTED)
 CALLBACK_RAISED = int(ErrorCode.CALLBACK_RAISED)
+GPU_FAILED = int(ErrorCode.GPU_FAILED)
 
 
 @kernel

@@ -27,7 +27,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-ABI_VERSION = 13
+ABI_VERSION = 14
 """Part of every cache key; raised by one with every change of this file's meaning."""
 
 ENTRY_FUNCTION = "diastase_entry"
@@ -85,6 +85,9 @@ OurLibrary = ImportedLibrary | Literal["foreign"]
 ENGINES: tuple[Engine, ...] = ("engine", "single", "mixed", "single_mixed", "lanes")
 """Libraries of states: state vectors in both precisions, then density matrices likewise, then
 small state vectors side by side in the lanes of vectors."""
+
+STATE_VECTORS: tuple[Engine, ...] = ("engine", "single")
+"""Those that may be built for a GPU."""
 
 ON_THE_POOL: tuple[ImportedLibrary, ...] = (*ENGINES, "fourier", "sorting")
 """Libraries that run their loops on the thread pool, of which they are told (`use_threads`)."""
@@ -285,6 +288,24 @@ class ErrorCode(enum.IntEnum):
     CHECK_FAILED = 19
     """[address of a message]: in a checked build, an access that is out of bounds. The call was
     abandoned."""
+    GPU_FAILED = 20
+    """[CUDA's code, number of the driver's function in `GPU_FUNCTIONS`]"""
+
+
+GPU_FUNCTIONS = (
+    "cuCtxSetCurrent", "cuMemAlloc_v2", "cuMemFree_v2", "cuMemsetD8_v2", "cuMemcpyHtoD_v2",
+    "cuMemcpyDtoH_v2", "cuMemcpyDtoD_v2", "cuLaunchKernel",
+)  # fmt: skip
+"""Functions of CUDA's driver that the engine of a GPU calls, in the order of its table; after their
+addresses the table has the context, and the handles of `GRIDS`."""
+GRIDS = (
+    "run_stage", "rotate_words", "add_weights", "add_words", "multiply_all", "write_weights",
+    "fold",
+)  # fmt: skip
+"""Kernels that the engine of a GPU launches. That has the functions of the engine, by the same
+names, and besides them `use_gpu`, and a constant with the PTX of these."""
+GRIDS_TEXT = "grids"
+"""Name of that constant, which ends with a zero."""
 
 
 class CallContext(ctypes.Structure):
@@ -315,6 +336,10 @@ class CallContext(ctypes.Structure):
         # Of an element of a batch: the position of the call's random numbers from which those of
         # elements are derived.
         ("position", ctypes.c_int64),
+        # What was launched on a GPU, and how many bytes were copied there and back.
+        ("launches", ctypes.c_int64),
+        ("to_device", ctypes.c_int64),
+        ("to_host", ctypes.c_int64),
     )
     code: int
     site: int
@@ -329,4 +354,7 @@ class CallContext(ctypes.Structure):
     polls: int
     outer: int | None
     position: int
+    launches: int
+    to_device: int
+    to_host: int
     detail: "ctypes.Array[ctypes.c_int64]"

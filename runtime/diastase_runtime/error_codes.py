@@ -5,9 +5,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from diastase_runtime import errors
-from diastase_runtime.abi import CallContext, ErrorCode, Site
+from diastase_runtime.abi import GPU_FUNCTIONS, CallContext, ErrorCode, Site
 from diastase_runtime.errors import DiastaseError, InternalError, Span
 from diastase_runtime.python import raised_in
+
+
+def _gpu_function(number: Any) -> str:
+    """Name a function of CUDA's driver; in a template, its number's place."""
+    return GPU_FUNCTIONS[number] if isinstance(number, int) else str(number)
+
 
 _EXCEPTIONS: dict[int, Callable[[str, Sequence[int]], DiastaseError]] = {
     ErrorCode.WIRE_OUT_OF_RANGE: lambda construct, detail: errors.WireOutOfRangeError(
@@ -47,6 +53,11 @@ _EXCEPTIONS: dict[int, Callable[[str, Sequence[int]], DiastaseError]] = {
     ErrorCode.NOT_A_NUMBER: lambda construct, detail: errors.NotANumberError(construct=construct),
     ErrorCode.NOT_TRACE_PRESERVING: lambda construct, detail: errors.NotTracePreservingError(
         construct=construct
+    ),
+    ErrorCode.GPU_FAILED: lambda construct, detail: errors.GpuFailedError(
+        construct=construct,
+        code=detail[0],
+        function=_gpu_function(detail[1]),
     ),
     ErrorCode.ASSERTION_FAILED: lambda what, detail: errors.DebugAssertionError(what=what),
     ErrorCode.INVALID_VALUE: lambda construct, detail: errors.InvalidValueError(what=construct),

@@ -456,6 +456,39 @@ class NotANumberError(DiastaseError, ValueError):
     construct: str
 
 
+class GpuUnavailableError(DiastaseError, RuntimeError):
+    """A program is to run on a GPU, and there is none that it can run on.
+
+        qjit(circuit, target_device="gpu")
+
+    That needs an NVIDIA GPU of compute capability 8.0 or later (A100, 2020) and its driver, 450 or
+    later; nothing else of CUDA. `target_device="auto"` takes a GPU where there is one.
+    """
+
+    title: ClassVar[str] = "No GPU"
+    message: ClassVar[str] = "{reason}"
+    help: ClassVar[str] = 'target_device="auto" takes a GPU where there is one, else the processor'
+    reason: str
+
+
+class GpuFailedError(DiastaseError, RuntimeError):
+    """A function of CUDA's driver has failed while a program ran on a GPU.
+
+    The message has CUDA's own code. Code 3 is that of a process that was forked from one that had
+    used the GPU, which CUDA does not allow: start it anew (`multiprocessing`'s method `"spawn"`).
+    Memory of the GPU that does not suffice is an `OutOfMemoryError`.
+    """
+
+    title: ClassVar[str] = "The GPU failed"
+    message: ClassVar[str] = "{construct}: {function} returned CUDA's error {code}"
+    label: ClassVar[str] = "the state was made here"
+    help: ClassVar[str] = "{advice}"
+    construct: str
+    function: str
+    code: int
+    advice: str = "run it on the processor: leave target_device out"
+
+
 class SizeTooLargeError(DiastaseError, ValueError):
     """A matrix is too large for the numerical library that would work on it.
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from diastase_runtime.abi import (
     ENGINES,
     ON_THE_POOL,
+    STATE_VECTORS,
     Artifact,
     CallContext,
     Import,
@@ -25,6 +26,7 @@ from diastase_runtime.abi import (
     library_symbol,
 )
 from diastase_runtime.errors import InternalError, LibraryLoadError
+from diastase_runtime.gpu import is_for_gpu, use_gpu
 from diastase_runtime.process_limits import number_of_threads
 from diastase_runtime.python import tell_of_python
 from diastase_runtime.trusted_files import temporary_folder
@@ -190,11 +192,13 @@ def _symbol(library: ctypes.CDLL, kind: ImportedLibrary, name: str) -> int:
 
 @cache
 def _engine(kind: ImportedLibrary, library: Path, threads: Path) -> ctypes.CDLL:
-    """Load an engine, and tell it where the thread pool is."""
+    """Load an engine, and tell it where the thread pool is, and the GPU if it is built for one."""
     engine = open_library(library, unique=False)
     pool = thread_pool(threads)
     addresses = (_symbol(pool, "threads", name) for name in USED_BY_ENGINES)
     engine[library_symbol(kind, "use_threads")](*map(ctypes.c_void_p, addresses))
+    if kind in STATE_VECTORS and is_for_gpu(kind, engine):
+        use_gpu(kind, engine)
     return engine
 
 

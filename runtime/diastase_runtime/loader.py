@@ -69,6 +69,10 @@ class EngineWork:
     """What was left of them after fusion."""
     stages: int
     """Walks over the amplitudes."""
+    launches: int = 0
+    to_device: int = 0
+    to_host: int = 0
+    """On a GPU: launches, bytes copied there and back."""
 
 
 class Executable:
@@ -284,7 +288,14 @@ def _place(number: int, frame: Frame, argument: Argument) -> Any:
 
 
 def _work_of(context: CallContext) -> EngineWork:
-    return EngineWork(context.gates, context.operations, context.stages)
+    return EngineWork(
+        context.gates,
+        context.operations,
+        context.stages,
+        context.launches,
+        context.to_device,
+        context.to_host,
+    )
 
 
 def exchange_engine(engine: Path, better: Path) -> None:

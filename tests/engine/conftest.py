@@ -29,6 +29,7 @@ from diastase_engine.state_vector.state.records import State
 from diastase_runtime.abi import CallContext, library_symbol
 from diastase_runtime.gate_table import gate_of
 from diastase_toolchain import machine_code
+from emulated_gpu import EmulatedGpu
 from lane_registers import LaneRegister
 from other_processors import build_engine_for
 
@@ -313,6 +314,9 @@ def load_engine(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], cty
     """
 
     def load(precision: str) -> ctypes.CDLL:
+        if os.environ.get("DIASTASE_EMULATED_GPU"):
+            folder = tmp_path_factory.mktemp("gpu")
+            return EmulatedGpu(folder, single=precision == "single").library
         library = single_library() if precision == "single" else engine_library()
         path = tmp_path_factory.mktemp("engine") / library.name
         return ctypes.CDLL(str(shutil.copy(library, path)))

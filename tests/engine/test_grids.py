@@ -30,8 +30,8 @@ from diastase_engine.language import (
     static,
 )
 from diastase_toolchain import linker, machine_code
-from diastase_toolchain.ptx import ARCHITECTURES, TRIPLE, ptx
-from ptx_assembler import assembled, assembler
+from diastase_toolchain.ptx import ARCHITECTURE, TRIPLE, ptx
+from ptx_assembler import ARCHITECTURES, assembled, assembler
 
 THREADS = setting("threads")
 ORDERS = (0, 127, 37)
@@ -326,7 +326,7 @@ def test_what_would_differ_between_host_and_gpu_is_refused(
 @pytest.mark.parametrize("single", [0, 1])
 def test_the_assembler_takes_all_kernels(architecture: str, single: int, tmp_path: Path) -> None:
     text = str(compile_grids(NAMED, TRIPLE, {"threads": 128, "single": single}))
-    used = assembled(ptx(text, architecture), architecture, tmp_path)
+    used = assembled(ptx(text, ARCHITECTURE), architecture, tmp_path)
     assert used.keys() == NAMED.keys()
     for usage in used.values():
         assert usage.spilled == 0

@@ -75,9 +75,10 @@ def test_processes_are_started_in_these_files_only():
 
 
 def test_libraries_are_loaded_in_these_files_only():
-    """`libraries` those of programs; the others what the process has: C, Python and MLIR."""
+    """`libraries` those of programs, `gpu` CUDA's driver; the others what the process has."""
     assert files_that_name("CDLL", "PyDLL", "dlopen", "LoadLibrary") == {
         "mlir/diastase_mlir/bindings/__init__.py",
+        "runtime/diastase_runtime/gpu.py",
         "runtime/diastase_runtime/libraries.py",
         "runtime/diastase_runtime/loader.py",
         "runtime/diastase_runtime/memref.py",

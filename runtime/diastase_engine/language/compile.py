@@ -167,3 +167,13 @@ def _end(builder: Any, function: Kernel[..., Any], scope: Scope) -> None:
         what=f"the end of {function.name}, reached without a result",
         span=scope.source.span(scope.source.definition),
     )
+
+
+def add_text(module: ir.Module, name: str, text: str) -> str:
+    """Give a module a constant that ends with a zero, for who loads the library; its name."""
+    content = ir.Constant(
+        ir.ArrayType(ir.IntType(8), len(text) + 1), bytearray(f"{text}\0", "ascii")
+    )
+    constant: Any = ir.GlobalVariable(module, content.type, name)
+    constant.initializer, constant.global_constant = content, True
+    return name

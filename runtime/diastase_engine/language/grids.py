@@ -201,8 +201,10 @@ def _add_gpu_entry(body: ir.Function, name: str, words: int, threads: int) -> No
         builder.store(word, builder.gep(record, [index], source_etype=I64.llvm))
     builder.call(body, [_number(builder, _BLOCK), record])
     builder.ret_void()
-    most = module.add_metadata([entry, "maxntidx", ir.Constant(I32.llvm, threads)])
-    module.add_named_metadata("nvvm.annotations", most)
+    # So that one block computes while another one waits; left to itself, the assembler spills.
+    for what, number in (("maxntidx", threads), ("minctasm", 2)):
+        note = module.add_metadata([entry, what, ir.Constant(I32.llvm, number)])
+        module.add_named_metadata("nvvm.annotations", note)
 
 
 def _number(builder: Any, register: str) -> ir.Value:

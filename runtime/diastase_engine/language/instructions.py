@@ -16,6 +16,7 @@ from diastase_engine.language.guards import guard
 from diastase_engine.language.types import (
     F64,
     I1,
+    I32,
     I64,
     LANE_SET,
     STORED,
@@ -313,6 +314,20 @@ def cast(_frame: Frame, pointer: Dynamic, kind: Any) -> Dynamic:
 def address(frame: Frame, pointer: Dynamic) -> Dynamic:
     """An address as a number."""
     return Dynamic(I64, frame.builder.ptrtoint(pointer.value, I64.llvm))
+
+
+@Intrinsic
+def at(frame: Frame, number: Any) -> Dynamic:
+    """The pointer to an address that is known as a number."""
+    target = pointer_to(F64)
+    address = convert(frame.builder, number, I64).value
+    return Dynamic(target, frame.builder.inttoptr(address, target.llvm))
+
+
+@Intrinsic
+def to_i32(frame: Frame, number: Any) -> Dynamic:
+    """The low half of an integer."""
+    return Dynamic(I32, frame.builder.trunc(convert(frame.builder, number, I64).value, I32.llvm))
 
 
 @Intrinsic

@@ -24,12 +24,20 @@ from typing import Any
 from diastase_engine.density_matrix.exports import EXPORTS as MIXED
 from diastase_engine.fourier.exports import EXPORTS as FOURIER
 from diastase_engine.lanes.exports import EXPORTS as LANES
-from diastase_engine.language import called_by, compile_kernels, compile_part, named_kernels
+from diastase_engine.language import (
+    called_by,
+    compile_grids,
+    compile_kernels,
+    compile_part,
+    named_kernels,
+)
+from diastase_engine.language.compile import add_text
 from diastase_engine.language.concurrency import SHARED
 from diastase_engine.libraries.tuning import settings_for
 from diastase_engine.sorting.exports import EXPORTS as SORTING
 from diastase_engine.state_vector.batch_elements import for_each_element
-from diastase_engine.state_vector.exports import EXPORTS
+from diastase_engine.state_vector.device.records import THREADS
+from diastase_engine.state_vector.exports import EXPORTS, GPU_EXPORTS, GRID_KERNELS
 from diastase_engine.threads.blas import blas_begin, blas_end, use_blas
 from diastase_engine.threads.parallel_for import (
     configure,
@@ -41,8 +49,8 @@ from diastase_engine.threads.parallel_for import (
 from diastase_engine.threads.python import call_back, poll, poll_now, take_raised, use_python
 from diastase_engine.vector_math.functions import elementary_ir, symbols
 from diastase_engine.xla_ffi import EXPORTS as FOREIGN
-from diastase_runtime.abi import OurLibrary, library_symbol
-from diastase_toolchain import linker, machine_code
+from diastase_runtime.abi import GRIDS_TEXT, OurLibrary, library_symbol
+from diastase_toolchain import linker, machine_code, ptx
 from diastase_toolchain.background import begun_in_background
 from diastase_toolchain.machine_code import Level
 
@@ -77,6 +85,31 @@ def build_single(library: Path) -> None:
     """Compile and link the engine for amplitudes in single precision."""
     settings = settings_for(machine_code.host_processor(), single=True)
     _build_kernels(_kernels("single", EXPORTS), library, settings)
+
+
+def build_gpu(library: Path) -> None:
+    """Compile and link the engine of state vectors on a GPU, with what it launches there."""
+    _build_for_gpu("engine", library, single=False)
+
+
+def build_single_gpu(library: Path) -> None:
+    """Compile and link that for amplitudes in single precision."""
+    _build_for_gpu("single", library, single=True)
+
+
+def _build_for_gpu(name: OurLibrary, library: Path, *, single: bool) -> None:
+    host, kernels = machine_code.host_processor(), _kernels(name, GPU_EXPORTS)
+    settings = {**settings_for(host, single=single), "gpu": 1}
+    module = compile_kernels(kernels, host.triple, settings)
+    text = ptx.ptx(grids_ir(ptx.TRIPLE, single=single), ptx.ARCHITECTURE)
+    constant = add_text(module, library_symbol(name, GRIDS_TEXT), text)
+    _build(str(module), {*kernels, constant}, library)
+
+
+def grids_ir(triple: str, *, single: bool, order: int = 0) -> str:
+    """LLVM IR of the kernels that the engine of a GPU launches, for a GPU or for the host."""
+    settings = {"threads": THREADS, "single": int(single), "order": order}
+    return str(compile_grids(GRID_KERNELS, triple, settings))
 
 
 def build_mixed(library: Path) -> None:

@@ -24,7 +24,13 @@ from diastase_engine.libraries.kernel_library import (
     key_of,
     library,
 )
-from diastase_runtime.abi import CALLED_BY_THE_LOADER, ENGINES, ON_THE_POOL, Artifact
+from diastase_runtime.abi import (
+    CALLED_BY_THE_LOADER,
+    ENGINES,
+    ON_THE_POOL,
+    STATE_VECTORS,
+    Artifact,
+)
 from diastase_toolchain.background import begun_in_background, enter
 from diastase_toolchain.cache import have_changed, private_cache, program_cache
 
@@ -36,6 +42,8 @@ _FOLDERS = {
     "single": "state_vector",
     "mixed": "density_matrix",
     "single_mixed": "density_matrix",
+    "gpu": "state_vector",
+    "single_gpu": "state_vector",
     "lanes": "lanes",
     "elementary": "vector_math",
     "foreign": "xla_ffi",
@@ -237,13 +245,26 @@ def fourier_library() -> Path:
     return _OTHERS.path("fourier")
 
 
+def gpu_library() -> Path:
+    """Path of the engine of state vectors on a GPU, likewise."""
+    return _OTHERS.path("gpu")
+
+
+def single_gpu_library() -> Path:
+    """Path of that in single precision, likewise."""
+    return _OTHERS.path("single_gpu")
+
+
 def foreign_library() -> Path:
     """Path of the library by which XLA calls programs, likewise."""
     return _OTHERS.path("foreign")
 
 
-def with_libraries(artifact: Artifact, *, whole: bool = False) -> Artifact:
-    """Say where the libraries are that a program imports from, and whole engines if so asked."""
+def with_libraries(artifact: Artifact, *, whole: bool = False, on_gpu: bool = False) -> Artifact:
+    """Say where the libraries are that a program imports from, and whole engines if so asked.
+
+    `on_gpu`: engines of state vectors are those that are built for a GPU.
+    """
     called = {
         name: frozenset(entry.name for entry in artifact.imports if entry.library == name)
         for name in {entry.library for entry in artifact.imports}
@@ -251,7 +272,11 @@ def with_libraries(artifact: Artifact, *, whole: bool = False) -> Artifact:
     engines: dict[str, Path | None] = {
         name: (engine.whole() if whole else engine.having(called[name])) if name in called else None
         for name, engine in _ENGINES.items()
+        if not (on_gpu and name in STATE_VECTORS)
     }
+    if on_gpu:
+        engines["engine"] = gpu_library() if "engine" in called else None
+        engines["single"] = single_gpu_library() if "single" in called else None
     return replace(
         artifact,
         **engines,

@@ -35,7 +35,7 @@ else:
 
 _TOOLS = (
     "checked/definitions.py", "checked/instrumented.py",
-    "linker.py", "machine_code.py", "trip_counts.py",
+    "linker.py", "machine_code.py", "ptx.py", "trip_counts.py",
 )  # fmt: skip
 """What of the toolchain libraries are built by; not imported for one that there is."""
 

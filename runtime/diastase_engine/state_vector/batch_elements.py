@@ -93,6 +93,9 @@ def run_elements(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None
     batch.context.gates += own.gates
     batch.context.operations += own.operations
     batch.context.stages += own.stages
+    batch.context.launches += own.launches
+    batch.context.to_device += own.to_device
+    batch.context.to_host += own.to_host
     atomic_store(batch.lock, 0)
 
 
@@ -104,6 +107,7 @@ def begin_context(batch: Batch, own: CallContext) -> None:
         own.detail[number] = 0
     own.states, own.scripts = null(ptr[f64]), null(ptr[f64])
     own.gates, own.operations, own.stages = 0, 0, 0
+    own.launches, own.to_device, own.to_host = 0, 0, 0
     own.memory = batch.context.memory
     own.polls = 0
     own.outer = cast(batch.context, ptr[f64])

@@ -5,6 +5,7 @@ from typing import Any
 
 from diastase_engine.call_context import next_uniform
 from diastase_engine.state_vector.adjoint import sweep
+from diastase_engine.state_vector.device import driver, readout, stages
 from diastase_engine.state_vector.gates import dense, diagonal, gates, operators
 from diastase_engine.state_vector.measure import (
     outcome_scripts,
@@ -66,3 +67,20 @@ EXPORTS: dict[str, Callable[..., Any]] = {
     "tape_length": tape.tape_length,
     "tape_sweep": sweep.tape_sweep,
 }
+
+GPU_EXPORTS: dict[str, Callable[..., Any]] = {
+    **EXPORTS,
+    "use_gpu": driver.use_gpu,
+}
+"""Those of the engine of a GPU."""
+
+GRID_KERNELS: dict[str, Callable[..., Any]] = {
+    "run_stage": stages.run_stage,
+    "rotate_words": stages.rotate_words,
+    "add_weights": readout.add_weights,
+    "add_words": readout.add_words,
+    "multiply_all": readout.multiply_all,
+    "write_weights": readout.write_weights,
+    "fold": readout.fold,
+}
+"""What that launches: `abi.GRIDS`."""

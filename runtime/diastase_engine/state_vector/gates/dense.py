@@ -16,7 +16,7 @@ from diastase_engine.language import *
 from diastase_engine.state_vector.gates.decompositions import exchange_bits
 from diastase_engine.state_vector.gates.two_wires import push_matrix
 from diastase_engine.state_vector.queue.memory import allocate
-from diastase_engine.state_vector.queue.queue import flush, push_single, spoil
+from diastase_engine.state_vector.queue.queue import flush, flush_to_read, push_single, spoil
 from diastase_engine.state_vector.queue.tape import UNITARY, keep_array
 from diastase_engine.state_vector.state.checks import (
     all_are_numbers,
@@ -326,7 +326,7 @@ def matrix_moments(
     by_blocks = lift(state, fixed)
     dense.fixed = mask_of(context, state, site, n_wires, wires, 0)
     fill_offsets(dense, state, n_wires, wires)
-    flush(state)
+    flush_to_read(state)
     if by_blocks:
         moments_by_blocks(state, dense, moments)
     else:

@@ -9,7 +9,7 @@ from diastase_engine.call_context import CallContext
 from diastase_engine.language import *
 from diastase_engine.state_vector.gates.dense import position
 from diastase_engine.state_vector.queue.memory import allocate
-from diastase_engine.state_vector.queue.queue import flush, forget_waiting
+from diastase_engine.state_vector.queue.queue import flush, flush_to_read, forget_waiting, overwrite
 from diastase_engine.state_vector.queue.tape import PREPARE, keep_array
 from diastase_engine.state_vector.state.checks import cannot_run, mask_of
 from diastase_engine.state_vector.state.records import (
@@ -85,6 +85,7 @@ def set_amplitudes(context: CallContext, state: State, amplitudes: ptr[f64]) -> 
     if cannot_run(context, state):
         return
     forget_waiting(state)
+    overwrite(state)
     state.support, state.spoilt, state.has_any_norm = -1, 0, 0
     for wire in range(state.qubits):
         state.bit_of_wire[wire] = state.qubits - 1 - wire
@@ -226,7 +227,7 @@ def density_matrix(
     offsets = offsets_of(context, state, site, n_wires, wires)
     if is_null(offsets):
         return
-    flush(state)
+    flush_to_read(state)
     size = 1 << n_wires
     group_of = cast(offsets, ptr[f64]) + size
     memset(out, 0, 16 * size * size)

@@ -7,13 +7,17 @@ seed and the order of the measurements determine them.
 
 from diastase_engine.call_context import IMPOSSIBLE_POSTSELECTION, CallContext, fail, next_uniform
 from diastase_engine.language import *
+from diastase_engine.state_vector.device.residence import GPU, if_gpu
+from diastase_engine.state_vector.device.sums import marginal_there, weights_there
 from diastase_engine.state_vector.measure.outcome_scripts import IMPOSSIBLE, scripted_outcome
 from diastase_engine.state_vector.measure.trajectories import repeated_choice, repeats
 from diastase_engine.state_vector.plan.plan_memory import chunk_bits_of
 from diastase_engine.state_vector.queue.queue import (
     apply_first,
+    apply_waiting,
     flush,
     flush_first,
+    flush_to_read,
     forget_first,
     push_single,
 )
@@ -45,6 +49,8 @@ from diastase_engine.state_vector.state.small_matrices import (
 from diastase_engine.state_vector.tiles.sweeps import SHARED_BLOCKS, next_block
 from diastase_engine.state_vector.tiles.weighing import SUMS, apply_and_weigh, can_weigh
 from diastase_engine.threads.loops import run_parallel
+
+summed_there, marginals_there = if_gpu(weights_there), if_gpu(marginal_there)
 
 
 @kernel
@@ -111,10 +117,17 @@ def probabilities(
         return
     if mask_of(context, state, site, n_wires, wires, 0) < 0:
         return
+    bits = stack_array(i64, MAX_QUBITS)
+    bits_of(state, n_wires, wires, bits)
+    if GPU == 1:
+        apply_waiting(state)
+        if n_wires != 0:
+            marginals_there(state, n_wires, bits, out)
+        else:
+            marginals_there(state, state.qubits, state.bit_of_wire, out)
+        return
     flush(state)
     if n_wires != 0:
-        bits = stack_array(i64, MAX_QUBITS)
-        bits_of(state, n_wires, wires, bits)
         marginal(state, n_wires, bits, out)
     elif state.qubits >= LANE_BITS and in_order(state):
         run = stack_record(Weights)
@@ -130,7 +143,7 @@ def amplitudes(context: CallContext, state: State, out: ptr[stored]) -> None:
     """All amplitudes, wire 0 most significant, real and imaginary parts alternating."""
     if cannot_run(context, state):
         return
-    flush(state)
+    flush_to_read(state)
     count = state.qubits
     places = lane_places(count, state.bit_of_wire)
     lanes = LANES if count >= LANE_BITS else 1 << count
@@ -244,6 +257,11 @@ def outcome_weights(state: State, bit: i64, weights: ptr[f64], number: ptr[f64])
 
     The amplitudes are then to be multiplied by `number`; by 1, if the caller has written 0 there.
     """
+    if GPU == 1:
+        apply_waiting(state)
+        summed_there(state, 1 << bit, weights)
+        number[0], number[1] = 1.0, 0.0
+        return
     if chunk_bits_of(state) != 0 or state.has_any_norm != 0:
         flush(state)
         joint_weights(state, bit, 0, weights)

@@ -20,7 +20,7 @@ from diastase_engine.call_context import (
 from diastase_engine.language import *
 from diastase_engine.state_vector.measure.outcomes import lane_places, place_of, weight
 from diastase_engine.state_vector.measure.trajectories import trajectories_of
-from diastase_engine.state_vector.queue.queue import flush
+from diastase_engine.state_vector.queue.queue import flush_to_read
 from diastase_engine.state_vector.state.checks import bit_of, cannot_run, is_drawable
 from diastase_engine.state_vector.state.parallel import is_interrupted
 from diastase_engine.state_vector.state.records import (
@@ -158,7 +158,7 @@ def sample(
     bits = stack_array(i64, MAX_SAMPLED_WIRES)
     if not can_sample(context, state, site, n_wires, wires, shots, shots, bits, out):
         return
-    flush(state)
+    flush_to_read(state)
     draw_outcomes(context, state, site, n_wires, bits, shots, out)
 
 

@@ -37,7 +37,7 @@ from diastase_engine.state_vector.measure.trajectories import (
     repeated_choice,
     repeats,
 )
-from diastase_engine.state_vector.queue.queue import flush
+from diastase_engine.state_vector.queue.queue import apply_waiting
 from diastase_engine.state_vector.state.checks import cannot_run, is_drawable, mask_of
 from diastase_engine.state_vector.state.records import OutcomeScript, State, free, malloc
 
@@ -143,7 +143,7 @@ def weigh(
     size = channel.size
     rho = channel.scratch
     if n_wires == 1 and channel.is_diagonal != 0:
-        flush(state)
+        apply_waiting(state)
         weights, number = stack_array(f64, 2), stack_array(f64, 2)
         number[0] = 0.0
         outcome_weights(state, state.bit_of_wire[wires[0]], weights, number)

@@ -10,6 +10,8 @@ state is read from memory once for all of them.
 
 from diastase_engine.call_context import CallContext
 from diastase_engine.language import *
+from diastase_engine.state_vector.device.residence import GPU, if_gpu
+from diastase_engine.state_vector.device.sums import mean_there
 from diastase_engine.state_vector.gates.dense import matrix_moments
 from diastase_engine.state_vector.observables.pauli import Term, pauli_moments, read_terms, terms_of
 from diastase_engine.state_vector.observables.pauli_products import (
@@ -26,9 +28,11 @@ from diastase_engine.state_vector.observables.pauli_products import (
     transform,
 )
 from diastase_engine.state_vector.queue.memory import free
-from diastase_engine.state_vector.queue.queue import flush
+from diastase_engine.state_vector.queue.queue import apply_waiting, flush
 from diastase_engine.state_vector.state.records import LANE_BITS, LANES, State
 from diastase_engine.threads.loops import run_parallel
+
+added_there = if_gpu(mean_there)
 
 CHUNK_BITS = 12
 
@@ -196,6 +200,11 @@ def expval_pauli(
     )
     if is_null(memory):
         return 0.0
+    if GPU == 1:
+        apply_waiting(state)
+        there = added_there(state, terms_of(memory, n_terms), n_terms)
+        free(memory)
+        return there
     flush(state)
     mean = mean_of_terms(state, memory, n_terms)
     free(memory)

@@ -7,7 +7,7 @@ both are brought into the user's order before they meet.
 from diastase_engine.call_context import SIZE_MISMATCH, CallContext, fail
 from diastase_engine.language import *
 from diastase_engine.state_vector.gates.decompositions import exchange_bits
-from diastase_engine.state_vector.queue.queue import flush, forget_waiting
+from diastase_engine.state_vector.queue.queue import flush, forget_waiting, overwrite
 from diastase_engine.state_vector.state.checks import cannot_run
 from diastase_engine.state_vector.state.parallel import clear
 from diastase_engine.state_vector.state.records import BLOCK_BYTES, State
@@ -42,6 +42,7 @@ def state_zero(context: CallContext, state: State) -> None:
     if cannot_run(context, state):
         return
     forget_waiting(state)
+    overwrite(state)
     state.spoilt = 0
     clear(cast(state.amplitudes, ptr[f64]), state.blocks * BLOCK_BYTES)
 

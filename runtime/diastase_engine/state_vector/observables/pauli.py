@@ -13,9 +13,16 @@ from diastase_engine.call_context import OVERLAPPING_WIRES, CallContext, fail
 from diastase_engine.language import *
 from diastase_engine.state_vector.observables.linear_algebra import can_meet
 from diastase_engine.state_vector.queue.memory import allocate
-from diastase_engine.state_vector.queue.queue import flush
+from diastase_engine.state_vector.queue.queue import flush_to_read
 from diastase_engine.state_vector.state.checks import bit_of, cannot_run
-from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK, LANES, State, free
+from diastase_engine.state_vector.state.records import (
+    LANE_BITS,
+    LANE_MASK,
+    LANES,
+    State,
+    Term,
+    free,
+)
 from diastase_runtime.gate_table import PAULI_CODES
 
 PAULI_X, PAULI_Z = PAULI_CODES["X"], PAULI_CODES["Z"]
@@ -24,15 +31,6 @@ ROUNDING = 1e-12
 XORS = derived(
     lambda lanes: [[lane ^ mask for lane in range(lanes)] for mask in range(lanes)], LANES
 )
-
-
-class Term(Record):
-    """A word with its masks and its coefficient times i^q."""
-
-    x: i64
-    z: i64
-    real: f64
-    imaginary: f64
 
 
 @kernel
@@ -251,7 +249,7 @@ def pauli_moments(
     memory = read_terms(context, state, site, count, coefficients, offsets, codes, wires)
     if is_null(memory):
         return
-    flush(state)
+    flush_to_read(state)
     terms = terms_of(memory, count)
     sum_moments(state, terms, count, cast(memory, ptr[vector]), moments)
     free(memory)

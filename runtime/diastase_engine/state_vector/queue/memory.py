@@ -18,7 +18,14 @@ from diastase_engine.call_context import (
     fail,
 )
 from diastase_engine.language import *
-from diastase_engine.state_vector.queue.queue import flush, forget_waiting
+from diastase_engine.state_vector.device.residence import (
+    GPU,
+    begin_on_device,
+    copy_there,
+    if_gpu,
+    release_there,
+)
+from diastase_engine.state_vector.queue.queue import apply_waiting, forget_waiting
 from diastase_engine.state_vector.queue.tape import release_tape
 from diastase_engine.state_vector.state.checks import cannot_run
 from diastase_engine.state_vector.state.parallel import clear, write_bulk
@@ -44,6 +51,8 @@ _PAGES = os.sysconf_names["SC_PHYS_PAGES"]
 _PAGE_SIZE = os.sysconf_names["SC_PAGE_SIZE"]
 _HANDLE_BYTES = (size_of(State) + ALIGNMENT - 1) // ALIGNMENT * ALIGNMENT
 _QUEUE_BYTES = QUEUE_CAPACITY * size_of(Operation)
+begun_there, copied_there = if_gpu(begin_on_device), if_gpu(copy_there)
+released_there = if_gpu(release_there)
 
 
 @kernel
@@ -105,6 +114,8 @@ def begin_state(
     state.plan_bytes = 0
     state.buffer = null(ptr[f64])
     state.buffer_bytes = 0
+    state.device, state.device_plan, state.device_plan_bytes = 0, 0, 0
+    state.is_on_device, state.site = 0, -1
     state.support = -1
     state.spoilt, state.has_any_norm = 0, 0
     state.gates, state.applied, state.stages = 0, 0, 0
@@ -150,9 +161,13 @@ def state_create(context: CallContext, site: i64, qubits: i64) -> State:
         return state
     for wire in range(qubits):
         state.bit_of_wire[wire] = qubits - 1 - wire
+    state.support = 0
+    if GPU == 1:
+        state.site = site
+        begun_there(state)
+        return state
     clear(cast(state.amplitudes, ptr[f64]), state.blocks * BLOCK_BYTES)
     cast(state.amplitudes, ptr[stored])[0] = 1.0
-    state.support = 0
     return state
 
 
@@ -165,6 +180,8 @@ def state_release(context: CallContext, state: State) -> None:
     free(state.plan)
     free(state.buffer)
     release_tape(state)
+    if GPU == 1:
+        released_there(state)
     context.gates += state.gates
     context.operations += state.applied
     context.stages += state.stages
@@ -177,12 +194,17 @@ def state_copy(context: CallContext, state: State, site: i64) -> State:
     """Make a second state equal to the first, or null."""
     if cannot_run(context, state):
         return null(State)
-    flush(state)
+    apply_waiting(state)
     copy = allocate_state(context, site, state.qubits)
     if is_null(copy):
         return copy
     for wire in range(state.qubits):
         copy.bit_of_wire[wire] = state.bit_of_wire[wire]
+    if GPU == 1:
+        copy.site = site
+        if state.is_on_device != 0:
+            copied_there(copy, state)
+            return copy
     write_bulk(
         cast(copy.amplitudes, ptr[f64]),
         cast(state.amplitudes, ptr[f64]),
@@ -204,5 +226,5 @@ def work_done(context: CallContext, state: State, done: ptr[i64]) -> None:
     """Write how many operations were pushed and, all being applied, how many were left; walks."""
     if cannot_run(context, state):
         return
-    flush(state)
+    apply_waiting(state)
     done[0], done[1], done[2] = state.gates, state.applied, state.stages

@@ -7,6 +7,9 @@ only. A test runs random circuits with and without fusion.
 """
 
 from diastase_engine.language import *
+from diastase_engine.state_vector.device.launches import run_on_device
+from diastase_engine.state_vector.device.residence import GPU, copy_back, fetch, if_gpu
+from diastase_engine.state_vector.device.sums import normalise_there
 from diastase_engine.state_vector.operations.captured import capture_operation
 from diastase_engine.state_vector.operations.fusion import multiply_last, note, settle
 from diastase_engine.state_vector.operations.parity_operations import turned
@@ -14,7 +17,13 @@ from diastase_engine.state_vector.plan.plan import run_planned
 from diastase_engine.state_vector.plan.stages import apply_operation
 from diastase_engine.state_vector.queue.norm import normalise
 from diastase_engine.state_vector.state.checks import are_numbers, fill_with_nan
-from diastase_engine.state_vector.state.records import QUEUE_CAPACITY, Operation, State, memcpy
+from diastase_engine.state_vector.state.records import (
+    LANE_BITS,
+    QUEUE_CAPACITY,
+    Operation,
+    State,
+    memcpy,
+)
 from diastase_engine.state_vector.state.small_matrices import IDENTITY, copy_matrix, write
 from diastase_engine.state_vector.tiles.ratios import (
     apply_divided,
@@ -36,18 +45,56 @@ def forget_waiting(state: State) -> None:
     state.last_read[0] = -1
 
 
+run_there, fetched = if_gpu(run_on_device), if_gpu(fetch)
+normalised_there, copied_back = if_gpu(normalise_there), if_gpu(copy_back)
+
+
 @kernel
 def flush(state: State) -> None:
     """Apply all waiting operations; what the caller then does may change any amplitude."""
-    if state.waiting == 0:
-        state.support = -1
-        give_norm(state)
-        return
+    apply_waiting(state)
+    if GPU == 1:
+        fetched(state)
+
+
+@kernel
+def flush_to_read(state: State) -> None:
+    """The same for who changes nothing."""
+    apply_waiting(state)
+    if GPU == 1:
+        copied_back(state)
+
+
+@kernel
+def overwrite(state: State) -> None:
+    """Let the amplitudes, all of which are to be given other values, be on the host."""
+    if GPU == 1:
+        if state.qubits < LANE_BITS:
+            fetched(state)  # with the lanes that stay zero
+        state.is_on_device = 0
+
+
+@kernel
+def apply_waiting(state: State) -> None:
+    """Apply all waiting operations wherever the amplitudes are; see `device.residence`."""
+    if state.waiting != 0:
+        apply_all(state)
+        forget_waiting(state)
+    state.support = -1
+    give_norm(state)
+
+
+@kernel
+def apply_all(state: State) -> None:
+    """Apply the waiting operations, which stay in the queue."""
+    if GPU == 1:
+        if run_there(state):
+            return
+        fetched(state)
+        if state.context.code != 0:
+            return
     if not run_planned(state):
         apply_first(state, state.waiting)
-    state.support = -1
-    forget_waiting(state)
-    give_norm(state)
 
 
 @kernel
@@ -55,7 +102,10 @@ def give_norm(state: State) -> None:
     """Normalise a state, all of whose operations are applied, if one of them wants it."""
     if state.has_any_norm != 0:
         state.has_any_norm = 0
-        normalise(state)
+        if GPU == 1:
+            normalised_there(state)
+        else:
+            normalise(state)
 
 
 @kernel
@@ -120,6 +170,7 @@ def spoil(state: State) -> None:
     state.gates += 1
     if state.spoilt == 0:
         forget_waiting(state)
+        overwrite(state)
         fill_with_nan(state)
         state.support, state.spoilt = -1, 1
 
@@ -136,7 +187,7 @@ def push(
             capture_operation(state, target, mask, value, otherwise, matched)
         return
     if state.waiting == QUEUE_CAPACITY:
-        flush(state)
+        apply_waiting(state)
     operation = state.operations[state.waiting]
     operation.target, operation.mask, operation.is_live = target, mask, 1
     operation.flips, operation.word, operation.first = 0, 0, null(ptr[f64])
@@ -162,7 +213,7 @@ def push_even_odd(state: State, first: i64, second: i64, even: ptr[f64], odd: pt
         spoil(state)
         return
     if state.waiting == QUEUE_CAPACITY:
-        flush(state)
+        apply_waiting(state)
     operation = state.operations[state.waiting]
     target = first if first > second else second
     flips = 1 << (first + second - target)
@@ -187,7 +238,7 @@ def push_word(
         spoil(state)
         return
     if state.waiting == QUEUE_CAPACITY:
-        flush(state)
+        apply_waiting(state)
     operation = state.operations[state.waiting]
     operation.target, operation.mask, operation.value = count_trailing_zeros(word), controls, value
     operation.flips, operation.word, operation.signs, operation.is_live = 0, word, signs, 1

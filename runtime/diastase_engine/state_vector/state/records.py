@@ -128,8 +128,26 @@ class State(Record):
     """How many were applied, after fusion."""
     stages: i64
     """In how many walks over the amplitudes."""
+    device: i64
+    """0, or the address of the amplitudes in the memory of a GPU; see `device.residence`."""
+    device_plan: i64
+    device_plan_bytes: i64
+    """There, too: what is to be launched."""
+    is_on_device: i64
+    """1 where these amplitudes are the state's, and those on the host are not."""
+    site: i64
+    """Where the state was made: what a GPU fails at, fails there."""
     has_any_norm: i64
     """1 where an operation leaves another norm than 1: the next flush normalises the state."""
+
+
+class Term(Record):
+    """A Pauli word with its masks and its coefficient times i^q; see `observables.pauli`."""
+
+    x: i64
+    z: i64
+    real: f64
+    imaginary: f64
 
 
 class OutcomeScript(Record):

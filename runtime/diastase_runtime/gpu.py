@@ -1,0 +1,131 @@
+"""NVIDIA's GPUs: CUDA's driver, which comes with the GPU's own and is called through ctypes.
+
+In: the library of an engine that is built for a GPU. Out: that library, told of the driver's
+functions, of a context, and of its kernels, which the driver compiles for the GPU (`use_gpu`); or a
+`GpuUnavailableError`. From then on the engine calls the driver itself.
+
+The GPU is CUDA's first one; `CUDA_VISIBLE_DEVICES` says which that is. The context is the process's
+primary one, which JAX and PyTorch share. A process that is forked from one that has used the GPU
+has none: CUDA does not survive a fork.
+"""
+
+import ctypes
+import os
+from collections.abc import Callable
+from functools import cache
+from typing import Any, NamedTuple
+
+from diastase_runtime.abi import GPU_FUNCTIONS, GRIDS, GRIDS_TEXT, Engine, library_symbol
+from diastase_runtime.errors import GpuUnavailableError
+
+_DRIVERS = ("libcuda.so.1", "libcuda.so")
+_OLDEST_DRIVER = (11, 0)
+_OLDEST_GPU = (8, 0)
+"""What the kernels' PTX is for: `diastase_toolchain.ptx.ARCHITECTURE`, and its version 7.0."""
+_CAPABILITY = (75, 76)
+"""`CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR` and `_MINOR`."""
+_WHAT = {
+    2: "it has too little memory",
+    100: "there is no NVIDIA GPU",
+    222: "the driver is too old for the kernels",
+    803: "the driver in the kernel is of another version than its library",
+}
+"""What CUDA's codes mean that are likely here."""
+
+
+class Gpu(NamedTuple):
+    """The GPU that programs run on."""
+
+    name: str
+    capability: tuple[int, int]
+    memory: int
+    """Bytes, those in use included."""
+    context: int
+
+
+def open_driver() -> Any:
+    """Load CUDA's driver; a function of its own, which tests exchange."""
+    for name in _DRIVERS:
+        try:
+            return ctypes.CDLL(name)
+        except OSError:
+            continue
+    raise GpuUnavailableError(reason=f"CUDA's driver, {_DRIVERS[0]}, is not installed")
+
+
+def find_gpu() -> Gpu:
+    """The GPU that programs run on; a `GpuUnavailableError` says why there is none."""
+    if _used_in and os.getpid() not in _used_in:
+        reason = "this process was forked from one that had used the GPU; start it anew"
+        raise GpuUnavailableError(reason=reason)
+    return _found()
+
+
+@cache
+def _found() -> Gpu:
+    driver = open_driver()
+    _check(driver.cuInit(0), "cuInit")
+    number, device, context = ctypes.c_int(), ctypes.c_int(), ctypes.c_void_p()
+    _check(driver.cuDriverGetVersion(ctypes.byref(number)), "cuDriverGetVersion")
+    version = divmod(number.value // 10, 100)
+    if version < _OLDEST_DRIVER:
+        found, wanted = (".".join(map(str, each)) for each in (version, _OLDEST_DRIVER))
+        raise GpuUnavailableError(reason=f"the driver is for CUDA {found}, {wanted} is needed")
+    _check(driver.cuDeviceGet(ctypes.byref(device), 0), "cuDeviceGet")
+    capability = [0, 0]
+    for place, attribute in enumerate(_CAPABILITY):
+        result = driver.cuDeviceGetAttribute(ctypes.byref(number), attribute, device)
+        _check(result, "cuDeviceGetAttribute")
+        capability[place] = number.value
+    name, memory = ctypes.create_string_buffer(128), ctypes.c_size_t()
+    _check(driver.cuDeviceGetName(name, len(name), device), "cuDeviceGetName")
+    if (capability[0], capability[1]) < _OLDEST_GPU:
+        found, wanted = (".".join(map(str, each)) for each in (capability, _OLDEST_GPU))
+        text = f"{name.value.decode()} has compute capability {found}, {wanted} is needed"
+        raise GpuUnavailableError(reason=text)
+    _check(driver.cuDeviceTotalMem_v2(ctypes.byref(memory), device), "cuDeviceTotalMem")
+    _check(
+        driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device), "cuDevicePrimaryCtxRetain"
+    )
+    _used_in.add(os.getpid())
+    return Gpu(
+        name.value.decode(), (capability[0], capability[1]), memory.value, context.value or 0
+    )
+
+
+def is_for_gpu(kind: Engine, library: ctypes.CDLL) -> bool:
+    """Whether an engine is built for a GPU."""
+    return hasattr(library, library_symbol(kind, "use_gpu"))
+
+
+def use_gpu(kind: Engine, library: ctypes.CDLL) -> None:
+    """Give an engine the GPU."""
+    found, driver = find_gpu(), open_driver()
+    module, function = ctypes.c_void_p(), ctypes.c_void_p()
+    _check(driver.cuCtxSetCurrent(ctypes.c_void_p(found.context)), "cuCtxSetCurrent")
+    text = ctypes.c_char.in_dll(library, library_symbol(kind, GRIDS_TEXT))
+    loaded = driver.cuModuleLoadData(ctypes.byref(module), ctypes.byref(text))
+    _check(loaded, "cuModuleLoadData")
+    words = [_address(getattr(driver, name)) for name in GPU_FUNCTIONS]
+    words.append(found.context)
+    for name in GRIDS:
+        result = driver.cuModuleGetFunction(ctypes.byref(function), module, name.encode())
+        _check(result, "cuModuleGetFunction")
+        words.append(function.value or 0)
+    tell: Callable[..., object] = library[library_symbol(kind, "use_gpu")]
+    tell((ctypes.c_int64 * len(words))(*words))
+    os.register_at_fork(after_in_child=lambda: tell(None))
+
+
+_used_in: set[int] = set()
+"""Numbers of processes that have a GPU's context: ours, and one that we are forked from."""
+
+
+def _address(function: Any) -> int:
+    return ctypes.cast(function, ctypes.c_void_p).value or 0
+
+
+def _check(code: int, function: str) -> None:
+    if code != 0:
+        what = _WHAT.get(code, "it cannot be used")
+        raise GpuUnavailableError(reason=f"{what}: {function} returned CUDA's error {code}")

@@ -1,0 +1,233 @@
+"""The engine of a GPU with a driver that is none (`emulated_gpu`), against dense simulation.
+
+All tests of `tests/engine` that use `register` run so, too, with `DIASTASE_EMULATED_GPU=1`.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial, reduce
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from diastase_engine.libraries.build import grids_ir
+from diastase_runtime.abi import GPU_FUNCTIONS, GRIDS, ErrorCode, library_symbol
+from diastase_toolchain.ptx import ARCHITECTURE, TRIPLE, ptx
+from emulated_gpu import EmulatedGpu
+from ptx_assembler import ARCHITECTURES, assembled, assembler
+from random_circuits import apply_engine, dense_amplitudes, random_circuit
+
+BACKWARDS = 255
+PAULIS = {"X": [[0, 1], [1, 0]], "Y": [[0, -1j], [1j, 0]], "Z": [[1, 0], [0, -1]]}
+
+
+@pytest.fixture(scope="module", params=["double", "single", "backwards"])
+def gpu(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> EmulatedGpu:
+    """In both precisions, and with the threads and blocks of all launches in reverse."""
+    order = BACKWARDS if request.param == "backwards" else 0
+    folder = tmp_path_factory.mktemp("gpu")
+    return EmulatedGpu(folder, single=request.param == "single", order=order)
+
+
+@pytest.fixture
+def register(gpu: EmulatedGpu, registers: Callable) -> Iterator[Callable]:
+    gpu.settings()
+    yield partial(registers, gpu.library)
+    gpu.settings()
+
+
+def prepared(register: Callable, qubits: int, seed: int, length: int = 60):
+    """A register after a random circuit, and its amplitudes."""
+    circuit = random_circuit(np.random.default_rng([qubits, seed]), qubits, length)
+    state = register(qubits, seed)
+    for step in circuit:
+        apply_engine(state, step)
+    return state, dense_amplitudes(circuit, qubits)
+
+
+def word_matrix(qubits: int, letters: str, wires: tuple[int, ...]) -> np.ndarray:
+    factors = [np.eye(2)] * qubits
+    for letter, wire in zip(letters, wires, strict=True):
+        factors[wire] = np.array(PAULIS[letter])
+    return reduce(np.kron, factors)
+
+
+@pytest.mark.parametrize("qubits", [1, 2, 3, 4, 7, 11, 12, 13])
+def test_random_circuits(register: Callable, qubits: int) -> None:
+    state, wanted = prepared(register, qubits, 1, 100)
+    np.testing.assert_allclose(state.amplitudes, wanted, atol=state.within(1e-12))
+    assert state.error[0] == 0
+
+
+@pytest.mark.parametrize("word", ["XYZ", "YYXZXYZXYZXY"])
+def test_rotations_about_words(register: Callable, word: str) -> None:
+    qubits, angle = 12, 0.7
+    state, before = prepared(register, qubits, 2, 30)
+    state.gate(f"PauliRot[{word}]", range(len(word)), angle)
+    turned = before.reshape((2,) * qubits)
+    for wire, letter in enumerate(word):
+        moved = np.tensordot(np.array(PAULIS[letter]), turned, axes=(1, wire))
+        turned = np.moveaxis(moved, 0, wire)
+    wanted = np.cos(angle / 2) * before - 1j * np.sin(angle / 2) * turned.ravel()
+    np.testing.assert_allclose(state.amplitudes, wanted, atol=state.within(1e-12))
+
+
+def test_many_gates_are_few_launches_and_no_copies(register: Callable) -> None:
+    state = register(12)
+    for _ in range(4):
+        for wire in range(12):
+            state.gate("RX", [wire], 0.3)
+    for wire in range(11):
+        state.gate("CNOT", [wire, wire + 1])
+    state.measure(0)
+    context = state.context
+    assert 0 < context.launches <= 8
+    assert context.to_device < 16 << 12  # the plan; not the amplitudes
+    assert context.to_host <= 16 * 1024
+
+
+@pytest.mark.parametrize("qubits", [2, 5, 12])
+@pytest.mark.parametrize("wires", [(), (1,), (1, 0)])
+def test_probabilities(register: Callable, qubits: int, wires: tuple[int, ...]) -> None:
+    state, amplitudes = prepared(register, qubits, 3)
+    weights = (np.abs(amplitudes) ** 2).reshape((2,) * qubits)
+    rest = tuple(wire for wire in range(qubits) if wires and wire not in wires)
+    summed = weights.sum(axis=rest)
+    if wires:
+        summed = np.transpose(summed, np.argsort(np.argsort(wires)))
+    np.testing.assert_allclose(state.probabilities(wires), summed.ravel(), atol=state.within(1e-12))
+
+
+@pytest.mark.parametrize("qubits", [3, 9])
+def test_expectation_values_of_words(register: Callable, qubits: int) -> None:
+    state, amplitudes = prepared(register, qubits, 4)
+    terms = [
+        (0.5, "X", (0,)), (-1.5, "YZ", (2, 1)), (2.0, "ZZ", (0, 2)), (0.25, "XYX", (0, 1, 2)),
+        (1.0, "XX", (1, 2)), (3.0, "YY", (1, 2)),
+    ]  # fmt: skip
+    matrix = sum(c * word_matrix(qubits, word, wires) for c, word, wires in terms)
+    wanted = np.vdot(amplitudes, matrix @ amplitudes).real
+    np.testing.assert_allclose(state.pauli("expval_pauli", terms), wanted, atol=state.within(1e-12))
+
+
+@pytest.mark.parametrize("outcome", [0, 1])
+@pytest.mark.parametrize("reset", [False, True])
+@pytest.mark.parametrize("qubits", [2, 12])
+def test_a_measurement_collapses(
+    register: Callable, qubits: int, reset: bool, outcome: int
+) -> None:
+    state, amplitudes = prepared(register, qubits, 5)
+    assert state.measure(1, reset, outcome) == outcome
+    tensor = amplitudes.reshape(2, 2, -1).copy()
+    tensor[:, 1 - outcome] = 0
+    if reset and outcome == 1:
+        tensor = tensor[:, ::-1]
+    wanted = tensor.ravel() / np.linalg.norm(tensor)
+    np.testing.assert_allclose(state.amplitudes, wanted, atol=state.within(1e-12))
+
+
+def test_outcomes_are_those_of_the_host(
+    gpu: EmulatedGpu, register: Callable, registers: Callable, engines: Callable
+) -> None:
+    """Random numbers are the call's: the same seed measures and samples the same."""
+    found: list[list[int]] = []
+    host = engines("single" if gpu.name == "single" else "double")
+    for make in (register, partial(registers, host)):
+        state = make(6, 17)
+        for wire in range(6):
+            state.gate("RY", [wire], 1.0 + wire)
+            state.gate("CNOT", [wire, (wire + 1) % 6])
+        outcomes = [state.measure(wire) for wire in range(3)]
+        found.append([*outcomes, *state.sample(range(6), 50)])
+    assert found[0] == found[1]
+
+
+def test_a_copy_is_a_state_of_its_own(register: Callable) -> None:
+    state, amplitudes = prepared(register, 12, 6)
+    back = state.context.to_host
+    other = state.copy()
+    assert state.context.to_host == back
+    other.gate("PauliX", [0])
+    np.testing.assert_allclose(state.amplitudes, amplitudes, atol=state.within(1e-12))
+    turned = amplitudes.reshape(2, -1)[::-1].ravel()
+    np.testing.assert_allclose(other.amplitudes, turned, atol=state.within(1e-12))
+    other.release()
+
+
+def test_what_is_not_done_there_is_done_on_the_host(register: Callable) -> None:
+    state, amplitudes = prepared(register, 5, 7)
+    tensor = amplitudes.reshape(4, -1)
+    wanted = tensor @ tensor.conj().T
+    np.testing.assert_allclose(state.density_matrix([0, 1]), wanted, atol=state.within(1e-12))
+    state.gate("PauliX", [0])
+    flipped = amplitudes.reshape(2, -1)[::-1].ravel()
+    np.testing.assert_allclose(state.amplitudes, flipped, atol=state.within(1e-12))
+
+
+def test_angles_that_are_no_numbers_spoil_the_state(register: Callable) -> None:
+    state = register(2)
+    state.gate("RX", [0], float("nan"))
+    assert np.isnan(state.probabilities()).all()
+
+
+def test_memory_is_given_back(gpu: EmulatedGpu, register: Callable) -> None:
+    state = register(10)
+    state.gate("Hadamard", [3])
+    state.probabilities([1])
+    assert gpu.settings() > 0
+    state.release()
+    assert gpu.settings() == 0
+    state.state = None
+
+
+def test_too_little_memory_is_an_error(gpu: EmulatedGpu, register: Callable) -> None:
+    gpu.settings(limit=1 << 16)
+    assert register(4).error[0] == 0
+    code, _, detail = register(14).error
+    assert (code, detail[0]) == (
+        ErrorCode.OUT_OF_MEMORY,
+        (8 if gpu.name == "single" else 16) << 14,
+    )
+
+
+@pytest.mark.parametrize("failing", range(1, 12))
+def test_whatever_fails_is_an_error(gpu: EmulatedGpu, register: Callable, failing: int) -> None:
+    gpu.settings(failing=failing, failure=719)
+    state = register(3)
+    for _ in range(3):
+        state.gate("Hadamard", [0])
+        state.gate("CNOT", [0, 1])
+        state.probabilities()
+        state.measure(0)
+    code, site, detail = state.error
+    assert (code, site, detail[0]) == (ErrorCode.GPU_FAILED, 7, 719)
+    assert 0 <= detail[1] < len(GPU_FUNCTIONS)
+    gpu.settings()
+
+
+def test_a_forked_process_is_told(tmp_path: Path, registers: Callable) -> None:
+    """What the loader tells the engine of a child."""
+    gpu = EmulatedGpu(tmp_path)
+    state = registers(gpu.library, 2)
+    gpu.library[library_symbol(gpu.name, "use_gpu")](None)
+    state.probabilities()
+    code, _, detail = state.error
+    assert (code, detail[0]) == (ErrorCode.GPU_FAILED, 3)
+
+
+MOST_REGISTERS = {"run_stage": 128}
+"""Two blocks of 256 threads have the 65,536 registers of a processor; the others are more."""
+
+
+@pytest.mark.skipif(assembler() is None, reason="no ptxas: pip install nvidia-cuda-nvcc")
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("single", [False, True])
+def test_kernels_have_all_they_need_in_registers(
+    architecture: str, single: bool, tmp_path: Path
+) -> None:
+    text = ptx(grids_ir(TRIPLE, single=single), ARCHITECTURE)
+    used = assembled(text, architecture, tmp_path)
+    assert used.keys() == set(GRIDS)
+    for name, usage in used.items():
+        assert usage.spilled == 0
+        assert usage.registers <= MOST_REGISTERS.get(name, 64)
