@@ -26,6 +26,8 @@ class CompileOptions:
     """Name the function's arguments in the IR as the user does."""
     use_cache: bool = True
     """Look the program up in the disk cache and store it there."""
+    on_gpu: bool = False
+    """Run state vectors on a GPU; machine code is the same."""
 
 
 def file_name(name: str) -> str:

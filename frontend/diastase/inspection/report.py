@@ -67,6 +67,8 @@ class Report:
     """By which method each QNode is simulated, and why."""
     work: EngineWork | None = None
     """What the engine did in the last call: gates before and after fusion; None before a call."""
+    gpu: str | None = None
+    """The GPU on which state vectors are; None where they are on the processor."""
     costs: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Estimates for classical code, before fusion: `flops`, `transcendentals`, `bytes accessed`."""
     memory: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -107,6 +109,7 @@ class Report:
             lines.append(f"  kernels of BLAS: {self.blas_core}")
         lines += [f"  simulated: {each}" for each in self.methods]
         lines += _circuit_lines(self.circuits, self.work)
+        lines += _gpu_lines(self.gpu, self.work)
         lines += _cost_lines(self.costs, self.memory)
         if self.timings:
             total = sum(self.timings.values()) * 1000
@@ -132,6 +135,19 @@ def _circuit_lines(circuits: CircuitCosts, work: EngineWork | None) -> list[str]
         lines.append(
             f"  in the last call: {work.gates} gates, {work.operations} operations after fusion, "
             f"{work.stages} walks over the state"
+        )
+    return lines
+
+
+def _gpu_lines(gpu: str | None, work: EngineWork | None) -> list[str]:
+    """Where state vectors are, and what the last call did there."""
+    if gpu is None:
+        return []
+    lines = [f"  state vectors on a GPU: {gpu}"]
+    if work is not None:
+        lines.append(
+            f"  in the last call: {work.launches} launches, {_bytes(work.to_device)} copied to the "
+            f"GPU, {_bytes(work.to_host)} back"
         )
     return lines
 
@@ -180,6 +196,7 @@ def report_of(
     module: LoweredModule,
     compilation: Compilation | None = None,
     work: EngineWork | None = None,
+    gpu: str | None = None,
 ) -> Report:
     """Gather what the stages know: the last two once there is machine code, and a call of it."""
     program = traced.program
@@ -200,6 +217,7 @@ def report_of(
         circuits=circuits,
         methods=traced.methods,
         work=work,
+        gpu=gpu,
         costs=costs,
         memory=_memory(traced, circuits, compilation),
         libraries=libraries,

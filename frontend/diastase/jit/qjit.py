@@ -609,6 +609,8 @@ def qjit(fn: Callable[..., Any] | None = None, **options: Any) -> Any:  # noqa: 
             often each was found, as in Catalyst.
         precision: with "single", amplitudes of all QNodes are complex64 (else of those whose device
             has `c_dtype=np.complex64`): states are complex64, probabilities float32.
+        target_device: with "gpu", state vectors are on an NVIDIA GPU; with "auto", where there is
+            one (`docs/gpu.md`). All else, and everything with "cpu", is on the processor.
         method: by which method QNodes without their own (`set_method`) are simulated:
             "statevector", "density", "trajectories", "clifford" or "automatic"; by default as their
             devices say.

@@ -69,7 +69,7 @@ def _compile(lowered: LoweredModule, options: CompileOptions, compiling: Step) -
             wanted = options.keep_intermediate == "none"  # a hit would leave nothing to keep
             found = store.find(key) if wanted else None
         if found is not None:
-            return Compilation(_of_program(found, lowered), True, timings)
+            return Compilation(_of_program(found, lowered, options), True, timings)
     with session():
         linked = _to_llvm_ir(lowered, options, timings)
     compiling.size = lambda: linked.text.count("\n")
@@ -84,7 +84,7 @@ def _compile(lowered: LoweredModule, options: CompileOptions, compiling: Step) -
             link(code, library)
 
     unplaced = Artifact(name="", library=Path(), arguments=(), results=(), imports=linked.imports)
-    own = _of_program(unplaced, lowered)
+    own = _of_program(unplaced, lowered, options)
     artifact = uncached_artifact(own, build) if store is None else store.add(key, own, build)
     return Compilation(artifact, False, timings)
 
@@ -129,7 +129,7 @@ def stage_module(lowered: LoweredModule, options: CompileOptions, stage: str) ->
     return jax_compat.read_module(stage_text(lowered, options, stage, generic=True))
 
 
-def _of_program(artifact: Artifact, lowered: LoweredModule) -> Artifact:
+def _of_program(artifact: Artifact, lowered: LoweredModule, options: CompileOptions) -> Artifact:
     """Fill in what is the program's own: equal machine code may serve different programs."""
     own = replace(
         artifact,
@@ -139,7 +139,7 @@ def _of_program(artifact: Artifact, lowered: LoweredModule) -> Artifact:
         sites=lowered.sites,
         callbacks=tuple(callback.type for callback in lowered.callbacks),
     )
-    return with_libraries(own)
+    return with_libraries(own, on_gpu=options.on_gpu)
 
 
 def _interface(lowered: LoweredModule) -> str:

@@ -48,7 +48,8 @@ def compile_program(program: Program, options: CompileOptions) -> CompiledProgra
         looking.happened = found is not None
     known = time.perf_counter() - start
     if found is not None:
-        return CompiledProgram(Compilation(with_libraries(found), True, {"cache": known}), None)
+        artifact = with_libraries(found, on_gpu=options.on_gpu)
+        return CompiledProgram(Compilation(artifact, True, {"cache": known}), None)
     lowered = lowering.lower(program)
     lowering_took = time.perf_counter() - start - known
     made = compilation.compile_module(lowered, options)

@@ -36,7 +36,9 @@ from diastase.jit.options.errors import (
 )
 from diastase_mlir.diagnostics import at, user_span
 from diastase_mlir.options import file_name
+from diastase_runtime import find_gpu
 from diastase_runtime.counts import CountsForm
+from diastase_runtime.errors import GpuUnavailableError
 from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
@@ -171,6 +173,7 @@ def _integer(value: Any) -> int | None:
 Target = Literal["jaxpr", "mlir", "llvmir", "binary"]
 Dynamic = Literal["auto", "none"]
 Precision = Literal["double", "single"]
+TargetDevice = Literal["cpu", "gpu", "auto"]
 _OWN_PASSES = "passes are functions in Python here: diastase.passes.register_pass"
 _NO_PREPROCESSING = "leave it out: the engine runs circuits as they are; other devices need theirs"
 _RULES_ON_DEMAND = "leave it out: decompositions are found only where a gate needs one"
@@ -245,6 +248,7 @@ class QjitOptions:
     dynamic_dims: Annotated[Dynamic | None, one_of("auto", "none", None)] = None
     counts: Annotated[CountsForm, one_of("dict", "arrays")] = "dict"
     precision: Annotated[Precision, one_of("double", "single")] = "double"
+    target_device: Annotated[TargetDevice, one_of("cpu", "gpu", "auto")] = "cpu"
     method: Annotated[SimulationMethod | None, one_of(None, *METHODS)] = None
     trajectories: Annotated[int | None, count] = None
     directory: Path | None = field(default=None, init=False)
@@ -285,7 +289,11 @@ class QjitOptions:
         """What the compiler is to know, for a function of this name."""
         workspace = self.directory and self.directory / file_name(name)
         return diastase_mlir.CompileOptions(
-            self.keep_intermediate, workspace, self.pipelines, self.use_nameloc
+            self.keep_intermediate,
+            workspace,
+            self.pipelines,
+            self.use_nameloc,
+            on_gpu=is_on_gpu(self.target_device),
         )
 
     @property
@@ -309,6 +317,19 @@ class QjitOptions:
         if not self.verbose:
             return _silent
         return lambda line: print(line, file=self.logfile or sys.stderr)
+
+
+def is_on_gpu(target_device: TargetDevice) -> bool:
+    """Whether state vectors are to be on a GPU; an error where that must be and cannot."""
+    if target_device == "cpu":
+        return False
+    try:
+        find_gpu()
+    except GpuUnavailableError:
+        if target_device == "auto":
+            return False
+        raise
+    return True
 
 
 CompileOptions = QjitOptions
@@ -349,6 +370,7 @@ class Keywords(TypedDict, total=False):
     dynamic_dims: Dynamic | None
     counts: CountsForm
     precision: Precision
+    target_device: TargetDevice
     method: SimulationMethod | None
     trajectories: int | None
 

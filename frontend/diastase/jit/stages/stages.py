@@ -34,7 +34,8 @@ from diastase_mlir import (
     compile_program,
     when_whole,
 )
-from diastase_runtime import EngineWork, Executable, exchange_engine
+from diastase_runtime import EngineWork, Executable, exchange_engine, find_gpu
+from diastase_runtime.abi import STATE_VECTORS
 from diastase_runtime.static_arguments import Static
 from diastase_toolchain.forks import without_forks
 from diastase_toolchain.gc_pause import fewer_collections
@@ -170,7 +171,15 @@ class Stage:
             module,
             compilation,
             work,
+            self._gpu(compilation),
         )
+
+    def _gpu(self, compilation: Compilation | None) -> str | None:
+        """The GPU on which the program has state vectors, if it has any there."""
+        if compilation is None or not self.interface.options.on_gpu:
+            return None
+        artifact = compilation.artifact
+        return find_gpu().name if any(getattr(artifact, name) for name in STATE_VECTORS) else None
 
     def _tell(self, compilation: Compilation) -> None:
         report = self.interface.report

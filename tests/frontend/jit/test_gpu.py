@@ -1,0 +1,221 @@
+"""`target_device`: programs with state vectors on a GPU that is none (`emulated_gpu`).
+
+The reference is the program on the processor, whose own tests have independent ones, or a formula.
+"""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pennylane as qml
+import pytest
+
+from diastase import cond, for_loop, grad, measure, qjit
+from diastase.jit.options.errors import InvalidOptionError
+from diastase_runtime import find_gpu, gpu, load
+from diastase_runtime.errors import GpuFailedError, GpuUnavailableError, OutOfMemoryError
+from emulated_gpu import EmulatedDriver, emulated
+
+
+@pytest.fixture(scope="module")
+def driver(tmp_path_factory: pytest.TempPathFactory) -> EmulatedDriver:
+    """One for the process: an engine is told of its driver once."""
+    return EmulatedDriver(tmp_path_factory.mktemp("gpu"))
+
+
+@pytest.fixture
+def on_gpu(driver: EmulatedDriver) -> Iterator[EmulatedDriver]:
+    with emulated(driver):
+        driver.settings()
+        yield driver
+        driver.settings()
+
+
+def circuit_of(wires: int):
+    device = qml.device("lightning.qubit", wires=wires)
+
+    def circuit(x):
+        @for_loop(0, wires, 1)
+        def layer(wire):
+            qml.RY(x * (wire + 1), wires=wire)
+            qml.CNOT(wires=[wire, (wire + 1) % wires])
+
+        layer()
+        qml.IsingXY(x, wires=[0, 2])
+        qml.Toffoli(wires=[0, 1, 2])
+        return qml.expval(qml.PauliX(0) @ qml.PauliY(2)), qml.probs(wires=[2, 0])
+
+    return qml.QNode(circuit, device)
+
+
+@pytest.mark.parametrize("wires", [3, 12])
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_results_are_those_of_the_processor(on_gpu, wires: int, precision: str) -> None:
+    there = qjit(circuit_of(wires), target_device="gpu", precision=precision)
+    here = qjit(circuit_of(wires), precision=precision)
+    for x in (0.3, 1.7):
+        for found, wanted in zip(there(x), here(x), strict=True):
+            assert found.dtype == wanted.dtype
+            np.testing.assert_allclose(found, wanted, atol=1e-12 if precision == "double" else 2e-6)
+    work = there.report().work
+    assert work.launches > 0
+    assert work.to_host < 16 << 10
+    assert here.report().work.launches == 0
+
+
+def test_outcomes_and_what_depends_on_them(on_gpu) -> None:
+    @qml.qnode(qml.device("lightning.qubit", wires=3))
+    def circuit(x):
+        qml.RY(x, wires=0)
+        first = measure(0, reset=True)
+
+        @cond(first)
+        def turn():
+            qml.RX(x, wires=1)
+
+        turn()
+        return first, measure(1), qml.probs(wires=[0, 1, 2])
+
+    there, here = qjit(circuit, target_device="gpu", seed=5), qjit(circuit, seed=5)
+    seen = set()
+    for k in range(8):
+        found, wanted = there(1.0 + k), here(1.0 + k)
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-12)
+        seen.add((int(found[0]), int(found[1])))
+    assert len(seen) > 1
+
+
+def test_samples_are_those_of_the_processor(on_gpu) -> None:
+    @qml.set_shots(200)
+    @qml.qnode(qml.device("lightning.qubit", wires=4))
+    def circuit(x):
+        for wire in range(4):
+            qml.RY(x * (wire + 1), wires=wire)
+        return qml.sample()
+
+    there, here = qjit(circuit, target_device="gpu", seed=1), qjit(circuit, seed=1)
+    np.testing.assert_array_equal(there(0.7), here(0.7))
+    assert there.report().work.to_host == 16 << 4  # the amplitudes
+
+
+def test_gradients(on_gpu) -> None:
+    @qml.qnode(qml.device("lightning.qubit", wires=2))
+    def circuit(x):
+        qml.RX(x[0], wires=0)
+        qml.RY(x[1], wires=0)
+        qml.CNOT(wires=[0, 1])
+        return qml.expval(qml.PauliZ(1))
+
+    found = qjit(lambda x: grad(circuit)(x), target_device="gpu")(jnp.array([0.4, 0.9]))
+    wanted = [-np.sin(0.4) * np.cos(0.9), -np.cos(0.4) * np.sin(0.9)]
+    np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
+def test_batches(on_gpu) -> None:
+    @qml.qnode(qml.device("lightning.qubit", wires=11))
+    def circuit(x):
+        qml.RX(x, wires=0)
+        qml.CNOT(wires=[0, 10])
+        return qml.expval(qml.PauliZ(10))
+
+    run = qjit(lambda x: jax.vmap(circuit)(x), target_device="gpu")
+    angles = jnp.linspace(0.0, 3.0, 5)
+    np.testing.assert_allclose(run(angles), np.cos(angles), atol=1e-12)
+    assert run.report().work.launches >= 5
+
+
+def test_the_report_says_where_it_ran(on_gpu) -> None:
+    run = qjit(circuit_of(3), target_device="gpu")
+    run(0.1)
+    text = str(run.report())
+    assert "state vectors on a GPU: Emulated GPU" in text
+    assert "launches" in text
+    assert qjit(lambda x: 2 * x, target_device="gpu")(1.0) == 2.0
+    classical = qjit(lambda x: 2 * x, target_device="gpu")
+    classical(1.0)
+    assert classical.report().gpu is None
+
+
+def test_memory_is_given_back(on_gpu) -> None:
+    qjit(circuit_of(5), target_device="gpu")(0.2)
+    assert on_gpu.settings() == 0
+
+
+def test_too_little_memory_is_an_error_at_the_line(on_gpu) -> None:
+    run = qjit(circuit_of(14), target_device="gpu")
+    on_gpu.settings(limit=1 << 16)
+    with pytest.raises(OutOfMemoryError, match="memory"):
+        run(0.1)
+    on_gpu.settings()
+    assert on_gpu.settings() == 0
+    run(0.1)
+
+
+def test_what_fails_on_the_gpu_is_an_error_and_the_next_call_goes_well(on_gpu) -> None:
+    run = qjit(circuit_of(3), target_device="gpu")
+    wanted = run(0.1)
+    on_gpu.settings(failing=7, failure=719)
+    with pytest.raises(GpuFailedError, match="returned CUDA's error 719"):
+        run(0.1)
+    on_gpu.settings()
+    np.testing.assert_allclose(run(0.1)[1], wanted[1])
+
+
+def test_saved_functions_run_on_the_processor(on_gpu, tmp_path: Path) -> None:
+    run = qjit(circuit_of(3), target_device="gpu")
+    wanted = run(0.1)
+    run.save(tmp_path / "saved.diastase")
+    np.testing.assert_allclose(load(tmp_path / "saved.diastase")(0.1)[1], wanted[1], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"failing": ("cuInit", 100)}, "there is no NVIDIA GPU: cuInit returned CUDA's error 100"),
+        ({"failing": ("cuInit", 803)}, "the driver in the kernel is of another version"),
+        ({"version": 10020}, "the driver is for CUDA 10.2, 11.0 is needed"),
+        ({"capability": (7, 5)}, "Emulated GPU has compute capability 7.5, 8.0 is needed"),
+    ],
+    ids=["no GPU", "mismatch", "old driver", "old GPU"],
+)
+def test_why_there_is_no_gpu(
+    driver: EmulatedDriver, monkeypatch: pytest.MonkeyPatch, changes: dict, reason: str
+) -> None:
+    for name, value in changes.items():
+        monkeypatch.setattr(driver, name, value)
+    with emulated(driver):
+        with pytest.raises(GpuUnavailableError, match=reason):
+            qjit(circuit_of(3), target_device="gpu")(0.1)
+        run = qjit(circuit_of(3), target_device="auto")
+        run(0.1)
+        assert run.report().gpu is None
+
+
+def test_without_a_driver_there_is_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gpu, "_DRIVERS", ("libno-such-driver",))
+    gpu._found.cache_clear()
+    with pytest.raises(GpuUnavailableError, match="libno-such-driver, is not installed"):
+        qjit(circuit_of(3), target_device="gpu")(0.1)
+
+
+def test_a_forked_process_has_no_gpu(on_gpu, monkeypatch: pytest.MonkeyPatch) -> None:
+    find_gpu()
+    ours = os.getpid()
+    monkeypatch.setattr(os, "getpid", lambda: ours + 1)
+    with pytest.raises(GpuUnavailableError, match="was forked"):
+        qjit(circuit_of(3), target_device="gpu")(0.1)
+
+
+def test_auto_takes_the_gpu_where_there_is_one(on_gpu) -> None:
+    run = qjit(circuit_of(3), target_device="auto")
+    run(0.1)
+    assert run.report().gpu == "Emulated GPU"
+
+
+def test_other_names_are_refused() -> None:
+    with pytest.raises(InvalidOptionError, match="target_device"):
+        qjit(circuit_of(3), target_device="cuda")
