@@ -9,7 +9,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from diastase_runtime.call_observer import Observer, observe
-from diastase_runtime.gpu import Gpu, find_gpu
 from diastase_runtime.libraries import blas_core
 from diastase_runtime.loader import EngineWork, Executable, exchange_engine
 from diastase_runtime.memref import LARGEST_COPIED_RESULT
@@ -23,14 +22,12 @@ __all__ = [
     "LARGEST_COPIED_RESULT",
     "EngineWork",
     "Executable",
-    "Gpu",
     "Observer",
     "SavedFunction",
     "blas_core",
     "c_source",
     "distributed",
     "exchange_engine",
-    "find_gpu",
     "load",
     "observe",
 ]

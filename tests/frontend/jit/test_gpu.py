@@ -15,7 +15,7 @@ import pytest
 
 from diastase import cond, for_loop, grad, measure, qjit
 from diastase.jit.options.errors import InvalidOptionError
-from diastase_runtime import find_gpu, gpu, load
+from diastase_runtime import gpu, load
 from diastase_runtime.errors import GpuFailedError, GpuUnavailableError, OutOfMemoryError
 from emulated_gpu import EmulatedDriver, emulated
 
@@ -203,7 +203,7 @@ def test_without_a_driver_there_is_no_gpu(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_forked_process_has_no_gpu(on_gpu, monkeypatch: pytest.MonkeyPatch) -> None:
-    find_gpu()
+    gpu.find_gpu()
     ours = os.getpid()
     monkeypatch.setattr(os, "getpid", lambda: ours + 1)
     with pytest.raises(GpuUnavailableError, match="was forked"):

@@ -36,9 +36,9 @@ from diastase.jit.options.errors import (
 )
 from diastase_mlir.diagnostics import at, user_span
 from diastase_mlir.options import file_name
-from diastase_runtime import find_gpu
 from diastase_runtime.counts import CountsForm
 from diastase_runtime.errors import GpuUnavailableError
+from diastase_runtime.gpu import find_gpu
 from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:

@@ -34,8 +34,9 @@ from diastase_mlir import (
     compile_program,
     when_whole,
 )
-from diastase_runtime import EngineWork, Executable, exchange_engine, find_gpu
+from diastase_runtime import EngineWork, Executable, exchange_engine
 from diastase_runtime.abi import STATE_VECTORS
+from diastase_runtime.gpu import find_gpu
 from diastase_runtime.static_arguments import Static
 from diastase_toolchain.forks import without_forks
 from diastase_toolchain.gc_pause import fewer_collections
