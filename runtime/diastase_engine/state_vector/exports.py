@@ -14,7 +14,11 @@ from diastase_engine.state_vector.measure import (
     trajectories,
 )
 from diastase_engine.state_vector.noise import channel
-from diastase_engine.state_vector.observables import expectations, linear_algebra, pauli
+from diastase_engine.state_vector.observables import (
+    applied_sums,
+    expectations,
+    linear_algebra,
+)
 from diastase_engine.state_vector.queue import memory, tape
 from diastase_engine.threads.loops import use_threads
 
@@ -55,7 +59,7 @@ EXPORTS: dict[str, Callable[..., Any]] = {
     "expval_matrix": expectations.expval_matrix,
     "var_matrix": expectations.var_matrix,
     "density_matrix": operators.density_matrix,
-    "add_pauli_sum": pauli.add_pauli_sum,
+    "add_pauli_sum": applied_sums.add_pauli_sum,
     "apply_sparse": operators.apply_sparse,
     "project_on": operators.project_on,
     "state_zero": linear_algebra.state_zero,

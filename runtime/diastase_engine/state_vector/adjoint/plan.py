@@ -8,6 +8,7 @@ does the division of chunks into groups, each of which has sums of its own.
 
 from diastase_engine.language import *
 from diastase_engine.state_vector.adjoint.records import SUMS, Backward
+from diastase_engine.state_vector.adjoint.tile_records import MOST_IN_TILE, Step, TileUndone
 from diastase_engine.state_vector.plan.plan import ANY, fill_up, pick
 from diastase_engine.state_vector.plan.plan_memory import room
 from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS, workers_on
@@ -29,7 +30,7 @@ SHARED_BITS = 3
 """A state that threads may share has so many bits more than its chunks, at least."""
 GROUP_BITS = 6
 _PLAN_BYTES = (size_of(Plan) + 63) // 64 * 64
-_LISTS = 9
+_LISTS = 10
 
 
 @kernel
@@ -70,7 +71,7 @@ def room_for_lists(run: Backward) -> i1:
     plan.pending, plan.of_stage = lists + 2 * count, lists + 3 * count
     run.order, run.ends = lists + 4 * count, lists + 5 * count
     run.part_bits, run.stage_ends = lists + 6 * count, lists + 7 * count
-    run.stage_bits = lists + 8 * count
+    run.stage_bits, run.step_ends = lists + 8 * count, lists + 9 * count
     return True
 
 
@@ -104,12 +105,13 @@ def plan_stages(run: Backward) -> None:
         plan.pending[k] = k
     everything = ((1 << run.state.qubits) - 1) | LANE_MASK
     run.chunk_bits = pair_bits_of(run.state)
-    run.stages, run.most = 0, 0
+    run.stages, run.most, run.most_in_stage = 0, 0, 0
     remaining: i64 = run.count
     part: i64 = 0
     while remaining > 0:
         taken = pick(plan, plan.pending, remaining, run.chunk_bits, LANE_MASK, ANY, plan.of_stage)
         remaining = plan.left
+        run.most_in_stage = taken if taken > run.most_in_stage else run.most_in_stage
         bits = fill_up(plan.bits, run.chunk_bits, everything)
         part = plan_parts(run, taken, part, bits)
         run.stage_ends[run.stages], run.stage_bits[run.stages] = part, bits
@@ -133,14 +135,30 @@ def room_for_sums(run: Backward) -> i1:
 
 
 @kernel
+def room_for_steps(run: Backward) -> i1:
+    """Make room for the steps of any stage; whether there is any."""
+    count = run.most_in_stage + 1
+    needed = count * (size_of(TileUndone) + size_of(Step))
+    run.step_memory = room(run.step_memory, run.step_bytes, needed)
+    if is_null(run.step_memory):
+        run.step_bytes = 0
+        return False
+    run.step_bytes = needed if needed > run.step_bytes else run.step_bytes
+    run.prepared = cast(run.step_memory, ptr[TileUndone])
+    run.steps = cast(run.step_memory + count * (size_of(TileUndone) // 8), ptr[Step])
+    return True
+
+
+@kernel
 def room_for_work(run: Backward) -> i1:
     """Make room for what each worker needs; whether there is any."""
     state = run.state
     chunk = BLOCK_BYTES << (run.chunk_bits - LANE_BITS) if run.chunk_bits < state.qubits else 0
     piece_bits = piece_bits_of(state, run.chunk_bits)
     piece = BLOCK_BYTES << (piece_bits - LANE_BITS) if piece_bits < run.chunk_bits else 0
-    of_runs = (BLOCK_BYTES + 8 * LANES) << (piece_bits - LANE_BITS)
-    run.worker_words = (2 * chunk + 2 * piece + of_runs >> 3) + SUMS * LANES * run.most
+    of_runs = (BLOCK_BYTES + size_of(vector)) << (piece_bits - LANE_BITS)
+    partials = MOST_IN_TILE * SUMS * size_of(vector)
+    run.worker_words = (2 * chunk + 2 * piece + of_runs + partials >> 3) + SUMS * LANES * run.most
     # One word at least: gates may cancel until nothing is to be done, and no memory looks like too
     # little of it.
     needed = 8 * (run.worker_words * workers_on(state, run.groups) + 1)
@@ -158,4 +176,4 @@ def plan_backward(run: Backward) -> i1:
     if not room_for_lists(run):
         return False
     plan_stages(run)
-    return room_for_sums(run) and room_for_work(run)
+    return room_for_sums(run) and room_for_steps(run) and room_for_work(run)

@@ -4,6 +4,7 @@ from typing import Annotated
 
 from diastase_engine.call_context import CallContext
 from diastase_engine.language import *
+from diastase_engine.state_vector.adjoint.tile_records import Step, TileUndone
 from diastase_engine.state_vector.operations.captured import Capture
 from diastase_engine.state_vector.state.records import State
 from diastase_engine.state_vector.tiles.plan_records import Plan
@@ -44,6 +45,8 @@ class Undone(Record):
     """Of the ones, on either side: cosine and sine."""
     turned: Annotated[ptr[i64], 2]
     """Whether a side's ones are its zeros: rows and columns of its matrix are exchanged."""
+    weight: f64
+    """What its sums are multiplied by; see `ratios`."""
     size: i64
     """Of a diagonal operation: after so many blocks of a piece it is the same again."""
 
@@ -78,7 +81,19 @@ class Backward(Record):
     stages: i64
     stage: i64
     """The one that is being run."""
+    first_part: i64
+    """Its first part."""
     chunk_bits: i64
+    steps: ptr[Step]
+    """Of the stage that is being run; see `tile_plan`."""
+    step_count: i64
+    step_ends: ptr[i64]
+    """For each part, where its steps end."""
+    prepared: ptr[TileUndone]
+    """For each operation of the stage."""
+    most_in_stage: i64
+    step_memory: ptr[f64]
+    step_bytes: i64
     most: i64
     """The most operations of any part."""
     groups: i64
@@ -102,22 +117,21 @@ class Work(Record):
     piece: ptr[vector]
     sums: ptr[wide]
     phases: ptr[vector]
-    values: ptr[wide]
+    values: ptr[vector]
     """See `diagonal_runs`."""
+    partials: ptr[vector]
+    """Sums of a tile's operations, in the precision of amplitudes."""
     part: i64
+    first: i64
+    """Where the stage begins in the order of all operations."""
     group: i64
 
 
-UNDO, PHASES, VALUES = range(3)
-
-
 class Pass(Record):
-    """A pass over some blocks of two chunks, or of what a diagonal run has in their place."""
+    """A pass over some blocks of two chunks."""
 
-    purpose: i64
     state: ptr[vector]
     adjoint: ptr[vector]
-    values: ptr[wide]
     operation: Undone
     all_sums: ptr[wide]
     """Of the operation."""

@@ -2,15 +2,18 @@
 
 from diastase_engine.language import *
 from diastase_engine.state_vector.adjoint.diagonal_runs import (
-    SHORTEST,
-    run_begins,
+    make_phases,
     sort_runs,
+    sum_run,
     undo_run,
 )
 from diastase_engine.state_vector.adjoint.passes import undo
 from diastase_engine.state_vector.adjoint.plan import piece_bits_of
-from diastase_engine.state_vector.adjoint.records import SUMS, UNDO, Backward, Pass, Work
+from diastase_engine.state_vector.adjoint.records import SUMS, Backward, Pass, Work
 from diastase_engine.state_vector.adjoint.sums import fold_operation
+from diastase_engine.state_vector.adjoint.tile_plan import plan_steps
+from diastase_engine.state_vector.adjoint.tile_records import DIAGONAL_RUN, IN_TILE
+from diastase_engine.state_vector.adjoint.tiles import undo_tiles
 from diastase_engine.state_vector.plan.stages import run_length
 from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS
 from diastase_engine.state_vector.state.records import (
@@ -60,7 +63,10 @@ def place_operations(run: Backward, stage: i64) -> None:
     place = stack_array(i64, MAX_QUBITS)
     place[0] = 0  # Also where there are no qubits, but a phase.
     bits = run.stage_bits[stage]
-    for part in range(run.stage_ends[stage - 1] if stage > 0 else 0, run.stage_ends[stage]):
+    run.step_count = 0
+    run.first_part = run.stage_ends[stage - 1] if stage > 0 else 0
+    first = run.ends[run.first_part - 1] if run.first_part > 0 else 0
+    for part in range(run.first_part, run.stage_ends[stage]):
         own = run.part_bits[part]
         number = number_bits(own, 0, place)
         number = number_bits(bits & ~own, number, place)
@@ -79,6 +85,7 @@ def place_operations(run: Backward, stage: i64) -> None:
             operation.mask, operation.value = mask, value
             operation.target = place[operation.target]
         sort_runs(run, part, 1 << (count_ones(own) - LANE_BITS))
+        plan_steps(run, first, part, own, place)
 
 
 @kernel
@@ -115,17 +122,29 @@ def undo_piece(
     """Undo all operations of a part on a piece."""
     run = work.run
     each = stack_record(Pass)
-    each.state, each.adjoint, each.blocks, each.purpose = state, adjoint, blocks, UNDO
+    each.state, each.adjoint, each.blocks = state, adjoint, blocks
     first = run.ends[work.part - 1] if work.part > 0 else 0
-    k: i64 = run.ends[work.part] - 1
-    while k >= first:
-        begin = run_begins(run, first, k)
-        if begin <= k + 1 - SHORTEST:
-            undo_run(work, each, first, begin, k, base)
-            k = begin
+    k: i64 = run.step_ends[work.part] - 1
+    first_step = run.step_ends[work.part - 1] if work.part > run.first_part else 0
+    while k >= first_step:
+        step = run.steps[k]
+        sums = work.sums + SUMS * (step.begin - first)
+        if step.kind == IN_TILE:
+            undo_tiles(work, step, sums, state, adjoint, blocks, base)
+        elif step.kind == DIAGONAL_RUN:
+            in_tile = k > first_step and run.steps[k - 1].has_run != 0
+            if in_tile:
+                make_phases(work, step, work.first, blocks, base)
+                below = run.steps[k - 1]
+                own = work.sums + SUMS * (below.begin - first)
+                undo_tiles(work, below, own, state, adjoint, blocks, base)
+                sum_run(work, step, work.first, blocks, base, sums)
+                k -= 1
+            else:
+                undo_run(work, each, step, work.first, base, sums)
         else:
-            each.operation = run.undone[run.order[k]]
-            each.all_sums = work.sums + SUMS * (k - first)
+            each.operation = run.undone[run.order[step.begin]]
+            each.all_sums = sums
             undo(each, base)
         k -= 1
 
@@ -181,11 +200,13 @@ def set_work(run: Backward, worker: i64, work: Work) -> None:
     piece_bits = piece_bits_of(run.state, run.chunk_bits)
     piece = 1 << (piece_bits - LANE_BITS) if piece_bits < run.chunk_bits else 0
     work.run, work.group = run, 0
+    work.first = run.ends[run.first_part - 1] if run.first_part > 0 else 0
     work.chunk = cast(memory, ptr[vector])
     work.piece = work.chunk + 4 * chunk
     work.phases = work.piece + 4 * piece
-    work.values = cast(work.phases + (2 << (piece_bits - LANE_BITS)), ptr[wide])
-    work.sums = work.values + (1 << (piece_bits - LANE_BITS))
+    work.values = work.phases + (2 << (piece_bits - LANE_BITS))
+    work.sums = cast(work.values + (1 << (piece_bits - LANE_BITS)), ptr[wide])
+    work.partials = cast(work.sums + SUMS * run.most, ptr[vector])
 
 
 @kernel

@@ -13,7 +13,7 @@ Where a selector is a lane, the vectors of the side that matches have both.
 
 A diagonal operation is undone here (`diagonal_rows`): its sums are of single amplitudes, BY_ZERO
 and BY_ONE; with a lane target, both are in BY_ZERO. Of several that follow each other, phases and
-sums are made apart from the amplitudes (`diagonal_runs`), by the same passes.
+sums are made apart from the amplitudes (`diagonal_runs`).
 """
 
 from collections.abc import Sequence
@@ -25,9 +25,7 @@ from diastase_engine.state_vector.adjoint.records import (
     BY_X,
     BY_Y,
     BY_ZERO,
-    PHASES,
     SIDE_SUMS,
-    VALUES,
     Pass,
     Undone,
 )
@@ -142,10 +140,6 @@ def diagonal_pass(run: Pass, wanted: i1) -> None:
     second: i64 = 6 if in_lanes else 6 * run.row
     target: i64 = 1 << operation.target if in_lanes else 0
     zero, one = operation.otherwise, operation.matched
-    if run.purpose == VALUES:
-        if wanted:
-            add_values(run)
-        return
     a = select(lanes, broadcast(one[first]), broadcast(zero[first]))
     b = select(lanes, broadcast(one[first + 1]), broadcast(zero[first + 1]))
     if in_lanes:
@@ -153,35 +147,7 @@ def diagonal_pass(run: Pass, wanted: i1) -> None:
         d = select(lanes, broadcast(one[second + 1]), broadcast(zero[second + 1]))
         in_second = lanes_match(target, target)
         a, b = select(in_second, c, a), select(in_second, d, b)
-    if run.purpose == PHASES:
-        multiply_phases(run, a, b)
-    else:
-        diagonal_blocks(run, a, b, wanted)
-
-
-@kernel
-def add_values(run: Pass) -> None:
-    """Add the values of some blocks, lane by lane."""
-    place = BY_ZERO + run.row
-    sums = registers(wide, 1)
-    sums[0] = run.sums[place]
-    block: i64 = 0
-    while block < run.blocks:
-        sums[0] = sums[0] + run.values[block | run.value]
-        block = next_block(block, run.fixed)
-    run.sums[place] = sums[0]
-
-
-@kernel
-def multiply_phases(run: Pass, a: vector, b: vector) -> None:
-    """Multiply the phases of some blocks by `a + ib`, lane by lane."""
-    value, fixed, phases = run.value, run.fixed, run.state
-    block: i64 = 0
-    while block < run.blocks:
-        p = 2 * (block | value)
-        x, y = phases[p], phases[p + 1]
-        phases[p], phases[p + 1] = x * a - y * b, x * b + y * a
-        block = next_block(block, fixed)
+    diagonal_blocks(run, a, b, wanted)
 
 
 @kernel

@@ -112,6 +112,8 @@ def add_derivatives(run: Backward) -> None:
             moments = run.moments + (group * run.count + index) * SUMS
             for k in static(range(SUMS)):
                 total[k] = total[k] + moments[k]
+        for k in static(range(SUMS)):
+            total[k] = total[k] * undone.weight
         if undone.wants_matched != 0:
             add_side(run, undone, 1, total + SIDE_SUMS)
         if undone.factor_mask != 0 and undone.wants_otherwise != 0:
@@ -243,5 +245,6 @@ def release_work(run: Backward) -> None:
     free(run.capture.derivatives)
     free(cast(run.undone, ptr[f64]))
     free(run.plan_memory)
+    free(run.step_memory)
     free(run.moments)
     free(run.work)

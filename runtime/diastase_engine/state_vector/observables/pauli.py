@@ -11,7 +11,6 @@ are the parity of the block bits.
 
 from diastase_engine.call_context import OVERLAPPING_WIRES, CallContext, fail
 from diastase_engine.language import *
-from diastase_engine.state_vector.observables.linear_algebra import can_meet
 from diastase_engine.state_vector.queue.memory import allocate
 from diastase_engine.state_vector.queue.queue import flush_to_read
 from diastase_engine.state_vector.state.checks import bit_of, cannot_run
@@ -252,31 +251,4 @@ def pauli_moments(
     flush_to_read(state)
     terms = terms_of(memory, count)
     sum_moments(state, terms, count, cast(memory, ptr[vector]), moments)
-    free(memory)
-
-
-@kernel
-def add_pauli_sum(
-    context: CallContext,
-    target: State,
-    source: State,
-    site: i64,
-    count: i64,
-    coefficients: ptr[f64],
-    offsets: ptr[i64],
-    codes: ptr[i64],
-    wires: ptr[i64],
-) -> None:
-    """`target += O source` for a sum of words O."""
-    if not can_meet(context, target, source, site):
-        return
-    memory = read_terms(context, source, site, count, coefficients, offsets, codes, wires)
-    if is_null(memory):
-        return
-    terms = terms_of(memory, count)
-    result = stack_array(vector, 2)
-    for block in range(source.blocks):
-        apply_terms(source, terms, count, cast(memory, ptr[vector]), block, result)
-        target.amplitudes[2 * block] = target.amplitudes[2 * block] + result[0]
-        target.amplitudes[2 * block + 1] = target.amplitudes[2 * block + 1] + result[1]
     free(memory)

@@ -1,0 +1,100 @@
+"""Operations of a sweep back divided by numbers, so that both diagonal elements are one.
+
+A rotation about X or Y takes half of the multiplications then: c (1, t; -t, 1). Both registers are
+undone by the matrix divided by c, so they lack the same factor from there on, and what is summed up
+lacks its square, which is known (`Undone.weight`). An operation that takes all multiplications
+anyway, as a diagonal one does, is multiplied by what is lacking.
+
+A part is undone as a whole: the last of its operations that can be multiplied is, so that nothing
+lacks after it. Numbers depend on the operations only, not on pieces or chunks.
+"""
+
+from diastase_engine.language import *
+from diastase_engine.state_vector.adjoint.forms import GENERAL
+from diastase_engine.state_vector.adjoint.records import Backward, Undone
+from diastase_engine.state_vector.adjoint.tile_records import DIAGONAL_RUN
+from diastase_engine.state_vector.state.small_matrices import size
+
+ROUNDING = 2.0**-50
+SMALLEST = 2.0**-5
+"""What a matrix is divided by is no smaller,"""
+LEAST = 2.0**-25
+"""and all that is lacking is hardly smaller."""
+
+
+@kernel
+def bears(operation: Undone) -> i1:
+    """Whether an operation can be multiplied by a number: it changes all amplitudes."""
+    if operation.mask == 0:
+        return operation.keeps_matched == 0
+    return operation.keeps_matched | operation.keeps_otherwise == 0
+
+
+@kernel
+def has_equal_diagonal(matrix: ptr[f64]) -> i1:
+    """Whether a matrix has the same real number, not too small, twice on its diagonal."""
+    a, d = matrix[0], matrix[6]
+    return size(a - d) <= ROUNDING * size(a) and size(a) >= SMALLEST
+
+
+@kernel
+def divide(matrix: ptr[f64], number: f64) -> None:
+    """Divide a matrix by the number, also what is only rounded otherwise."""
+    is_own = size(matrix[0] - number) + size(matrix[6] - number) <= 2.0 * ROUNDING * size(number)
+    for k in static(range(8)):
+        matrix[k] = matrix[k] / number
+    if is_own:
+        matrix[0], matrix[6] = 1.0, 1.0
+
+
+@kernel
+def divisor_of(operation: Undone) -> f64:
+    """What both matrices of an operation are divided by, or 0."""
+    if operation.changes == 0 or operation.form == GENERAL or not bears(operation):
+        return 0.0
+    if operation.mask != 0 and has_equal_diagonal(operation.otherwise):
+        return operation.otherwise[0]
+    if has_equal_diagonal(operation.matched):
+        return operation.matched[0]
+    return 0.0
+
+
+@kernel
+def multiply_by(operation: Undone, number: f64) -> None:
+    """Multiply both matrices."""
+    for k in static(range(8)):
+        operation.otherwise[k] = operation.otherwise[k] * number
+        operation.matched[k] = operation.matched[k] * number
+
+
+@kernel
+def divide_part(run: Backward, part: i64) -> None:
+    """Divide the operations of a part where that is worth while, and set all weights."""
+    first = run.ends[part - 1] if part > 0 else 0
+    last: i64 = first
+    while last < run.ends[part] and not bears(run.undone[run.order[last]]):
+        last += 1
+    lacking: f64 = 1.0
+    first_step = run.step_ends[part - 1] if part > run.first_part else 0
+    number: i64 = run.step_ends[part] - 1
+    while number >= first_step:
+        step = run.steps[number]
+        for k in range(step.begin, step.end):
+            run.undone[run.order[k]].weight = lacking * lacking
+        k: i64 = step.end - 1
+        while k >= step.begin:
+            operation = run.undone[run.order[k]]
+            if step.kind != DIAGONAL_RUN:
+                operation.weight = lacking * lacking
+            divisor: f64 = 0.0
+            if k > last and size(lacking) > LEAST:
+                divisor = divisor_of(operation)
+            if divisor != 0.0:
+                divide(operation.otherwise, divisor)
+                divide(operation.matched, divisor)
+                lacking *= divisor
+            elif lacking != 1.0 and bears(operation):
+                multiply_by(operation, lacking)
+                lacking = 1.0
+            k -= 1
+        number -= 1

@@ -1,0 +1,246 @@
+"""Steps of a part: its operations divided into tiles, diagonal runs, and the others.
+
+In: the operations of a part in their order, with bits in places, and the plan's lists. Out: steps.
+Those that are not diagonal and follow each other are put into another order, in which as many as
+possible that commute, and have few targets, come together (`plan.pick`); `tiles` undoes them.
+"""
+
+from diastase_engine.language import *
+from diastase_engine.state_vector.adjoint.diagonal_runs import SHORTEST, prepare_in_run
+from diastase_engine.state_vector.adjoint.forms import GENERAL, PHASED
+from diastase_engine.state_vector.adjoint.passes import SUMS_OF
+from diastase_engine.state_vector.adjoint.ratios import divide_part
+from diastase_engine.state_vector.adjoint.records import SIDE_SUMS, Backward, Undone
+from diastase_engine.state_vector.adjoint.tile_records import (
+    ALONE,
+    BOTH_SLOTS,
+    DIAGONAL_RUN,
+    IN_TILE,
+    MOST_IN_TILE,
+    NOTHING,
+    SET_VECTORS,
+    RunUndone,
+    Step,
+    TileUndone,
+)
+from diastase_engine.state_vector.adjoint.tiles import (
+    ALL_BLOCKS,
+    PLACE_CODE,
+    SELECTED_CODE,
+    TURNED,
+    UNIT,
+)
+from diastase_engine.state_vector.plan.plan import ANY, fill_up, pick
+from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK
+from diastase_engine.state_vector.tiles.parity import FIRST_ROW, LAST_ROW
+
+FEWEST_BLOCKS = 16
+"""Operations on smaller pieces are undone one by one."""
+USED_BY = {form: sum(1 << which for which in sums) for form, sums in SUMS_OF.items()}
+_BLOCKS_OF_SLOT = [
+    sum(1 << block for block in range(4) if (block >> slot) & 1) for slot in range(2)
+]
+
+
+@kernel
+def variant_of(operation: Undone, side: i64) -> i64:
+    """What is to be done with a pair on a side, or with a block where the target is a lane."""
+    variant: i64 = operation.form
+    if operation.form != GENERAL and has_units(operation, side):
+        variant |= UNIT
+    if operation.form == PHASED and operation.turned[side] != 0:
+        variant |= TURNED
+    return variant
+
+
+@inline
+def is_unit(matrix: ptr[f64]) -> i1:
+    """Whether the diagonal elements of a matrix are one."""
+    return matrix[0] == 1.0 and matrix[1] == 0.0 and matrix[6] == 1.0 and matrix[7] == 0.0
+
+
+@kernel
+def has_units(operation: Undone, side: i64) -> i1:
+    """Whether all matrices that blocks of a side, or lanes, are multiplied by are like that."""
+    both = operation.target < LANE_BITS or operation.mask & LANE_MASK != 0
+    if both and operation.mask != 0:
+        return is_unit(operation.otherwise) and is_unit(operation.matched)
+    return is_unit(operation.otherwise if side == 0 else operation.matched)
+
+
+@inline
+def in_lanes(operation: Undone, lanes: lane_set, side: int, index: int) -> vector:
+    """One number of the matrices in all lanes, for blocks of a side."""
+    otherwise = broadcast(operation.otherwise[index])
+    if side == 0:
+        return otherwise
+    return select(lanes, broadcast(operation.matched[index]), otherwise)
+
+
+@kernel
+def write_coefficients(operation: Undone, prepared: TileUndone) -> None:
+    """Write the coefficients of both sides."""
+    lanes = lanes_match(operation.mask & LANE_MASK, operation.value & LANE_MASK)
+    bit = 1 << operation.target if operation.target < LANE_BITS else 0
+    is_last_row = lanes_match(bit, bit)
+    phases = operation.phases
+    for side in static(range(2)):
+        vectors = cast(prepared, ptr[vector]) + SET_VECTORS * side
+        if operation.target < LANE_BITS:
+            for k in static(range(4)):
+                first = in_lanes(operation, lanes, side, FIRST_ROW[k])
+                last = in_lanes(operation, lanes, side, LAST_ROW[k])
+                vectors[k] = select(is_last_row, last, first)
+        else:
+            for k in static(range(8)):
+                vectors[k] = in_lanes(operation, lanes, side, k)
+            for k in static(range(2)):
+                phase = broadcast(phases[k])
+                if side == 1:
+                    phase = select(lanes, broadcast(phases[2 + k]), phase)
+                vectors[8 + k] = phase
+
+
+@kernel
+def sort_selectors(operation: Undone, step: Step, prepared: TileUndone) -> None:
+    """Sort the selectors on block bits into slots and others."""
+    blocks = operation.mask >> LANE_BITS
+    values = operation.value >> LANE_BITS
+    prepared.outer_mask, prepared.outer_value = blocks & ~step.fixed, values & ~step.fixed
+    match: i64 = ALL_BLOCKS
+    for slot in static(range(BOTH_SLOTS)):
+        bit = 1 << step.slots[slot]
+        if blocks & bit != 0:
+            match &= _BLOCKS_OF_SLOT[slot] if values & bit != 0 else ~_BLOCKS_OF_SLOT[slot]
+    prepared.slot_match = match
+
+
+@kernel
+def tile_place(operation: Undone, step: Step) -> i64:
+    """The place of a target in the tile: lanes come first, then the slots."""
+    place: i64 = operation.target
+    for slot in static(range(BOTH_SLOTS)):
+        if operation.target == step.slots[slot] + LANE_BITS:
+            place = LANE_BITS + slot
+    return place
+
+
+@kernel
+def prepare(operation: Undone, step: Step, prepared: TileUndone) -> None:
+    """Prepare an operation for the registers of a tile."""
+    write_coefficients(operation, prepared)
+    sort_selectors(operation, step, prepared)
+    has_lanes = operation.mask & LANE_MASK != 0
+    wants, wants_otherwise = operation.wants_matched != 0, operation.wants_otherwise != 0
+    wants_both = wants or (has_lanes and wants_otherwise)
+    does_nothing = operation.keeps_matched != 0 and not has_lanes and not wants_both
+    place = tile_place(operation, step)
+    variants = prepared.variants
+    variants[0], variants[1] = variant_of(operation, 0), variant_of(operation, 1)
+    if operation.keeps_otherwise != 0 and not wants_otherwise:
+        variants[0] = NOTHING
+    if does_nothing:
+        variants[1] = NOTHING
+    used: i64 = 0
+    for form in static(USED_BY):
+        if operation.form == form:
+            used = USED_BY[form]
+    prepared.used = (used << SIDE_SUMS if wants_both else 0) | (used if wants_otherwise else 0)
+    for side in static(range(2)):
+        prepared.codes[side] = NOTHING
+        if variants[side] != NOTHING:
+            prepared.codes[side] = variants[side] + PLACE_CODE * place
+    if prepared.slot_match != ALL_BLOCKS:
+        if place < LANE_BITS:
+            prepared.codes[1] = variant_of(operation, 1) + PLACE_CODE * place
+        else:
+            prepared.codes[1] = SELECTED_CODE + place - LANE_BITS
+
+
+@kernel
+def add_tile(run: Backward, step: Step, first: i64, begin: i64, end: i64, slots: i64) -> None:
+    """Make a step the tile of some operations; `slots` are block bits in places, as a mask."""
+    rest: i64 = slots
+    for slot in static(range(BOTH_SLOTS)):
+        step.slots[slot] = count_trailing_zeros(rest)
+        rest &= rest - 1
+    step.kind, step.begin, step.end, step.has_run = IN_TILE, begin, end, 0
+    step.fixed, step.prepared = slots, begin - first
+
+
+@kernel
+def add_step(run: Backward, first: i64, kind: i64, begin: i64, end: i64) -> None:
+    """Add a step that is no tile."""
+    step = run.steps[run.step_count]
+    run.step_count = run.step_count + 1
+    step.kind, step.begin, step.end, step.has_run = kind, begin, end, 0
+    if (
+        kind == DIAGONAL_RUN
+        and run.step_count - 1 > first
+        and run.steps[run.step_count - 2].kind == IN_TILE
+    ):
+        run.steps[run.step_count - 2].has_run = 1
+
+
+@kernel
+def places_in(bits: i64, place: ptr[i64]) -> i64:
+    """Bits of a mask as a mask of their places."""
+    found: i64 = 0
+    rest: i64 = bits
+    while rest != 0:
+        found |= 1 << place[count_trailing_zeros(rest)]
+        rest &= rest - 1
+    return found
+
+
+@kernel
+def add_tiles(run: Backward, first: i64, begin: i64, end: i64, own: i64, place: ptr[i64]) -> None:
+    """Divide operations that are not diagonal into tiles; `own` are the part's bits."""
+    plan = run.plan
+    for k in range(begin, end):
+        plan.pending[k - begin] = run.order[k]
+    done: i64 = begin
+    remaining: i64 = end - begin
+    while remaining > 0:
+        size = LANE_BITS + BOTH_SLOTS
+        taken = pick(plan, plan.pending, remaining, size, LANE_MASK, ANY, run.order + done)
+        remaining = plan.left
+        slots = places_in(fill_up(plan.bits, size, own) & ~LANE_MASK, place) >> LANE_BITS
+        while taken > 0:
+            some: i64 = MOST_IN_TILE if taken > MOST_IN_TILE else taken
+            step = run.steps[run.step_count]
+            run.step_count = run.step_count + 1
+            add_tile(run, step, first, done, done + some, slots)
+            taken -= some
+            done += some
+
+
+@kernel
+def plan_steps(run: Backward, first: i64, part: i64, own: i64, place: ptr[i64]) -> None:
+    """Add the steps of a part; `own` are its bits, `first` is where its stage begins."""
+    begin: i64 = run.ends[part - 1] if part > 0 else 0
+    first_step = run.step_count
+    blocks = 1 << (count_ones(own) - LANE_BITS)
+    while begin < run.ends[part]:
+        end: i64 = begin
+        is_diagonal = run.undone[run.order[begin]].changes == 0
+        while end < run.ends[part] and (run.undone[run.order[end]].changes == 0) == is_diagonal:
+            end += 1
+        if is_diagonal and end - begin >= SHORTEST:
+            add_step(run, first_step, DIAGONAL_RUN, begin, end)
+        elif is_diagonal or blocks < FEWEST_BLOCKS:
+            for k in range(begin, end):
+                add_step(run, first_step, ALONE, k, k + 1)
+        else:
+            add_tiles(run, first, begin, end, own, place)
+        begin = end
+    run.step_ends[part] = run.step_count
+    divide_part(run, part)
+    for number in range(first_step, run.step_count):
+        step = run.steps[number]
+        for k in range(step.begin, step.end):
+            operation, prepared = run.undone[run.order[k]], run.prepared[k - first]
+            if step.kind == IN_TILE:
+                prepare(operation, step, prepared)
+            elif step.kind == DIAGONAL_RUN:
+                prepare_in_run(operation, blocks, cast(prepared, RunUndone))
