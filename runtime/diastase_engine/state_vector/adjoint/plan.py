@@ -1,9 +1,9 @@
 """What is undone together: stages over chunks of both registers, parts of stages over pieces.
 
 A chunk is as in `plan_records`; those of both registers are what the second-level cache holds. A
-stage is divided again: the operations of a *part* stay within *pieces* of the chunk, and the
-first-level cache holds those of both registers. Sizes do not depend on the number of threads, nor
-does the division of chunks into groups, each of which has sums of its own.
+stage is divided again where chunks are larger than *pieces*: the operations of a *part* stay within
+pieces of the chunk. Sizes do not depend on the number of threads, nor does the division of chunks
+into groups, each of which has sums of its own.
 """
 
 from diastase_engine.language import *
@@ -22,8 +22,9 @@ from diastase_engine.state_vector.state.records import (
 )
 from diastase_engine.state_vector.tiles.plan_records import CHUNK_BITS, Plan
 
-PIECE_BITS = derived(lambda lane_bits: 7 + lane_bits, LANE_BITS)
-"""Size of pieces: both have 32 KiB."""
+PIECE_BITS = derived(lambda lane_bits: 12 + lane_bits, LANE_BITS)
+"""Size of pieces: both have 1 MiB. To fetch smaller ones for the first-level cache costs more than it
+saves: tiles share loads and stores, and phases of diagonal runs are made once for each piece."""
 FEWEST = 3
 """Fewer operations are undone on the whole chunk: to fetch pieces would cost more."""
 SHARED_BITS = 3

@@ -9,7 +9,7 @@ from diastase_engine.language import *
 from diastase_engine.state_vector.adjoint.diagonal_runs import SHORTEST, prepare_in_run
 from diastase_engine.state_vector.adjoint.forms import GENERAL, PHASED
 from diastase_engine.state_vector.adjoint.passes import SUMS_OF
-from diastase_engine.state_vector.adjoint.ratios import divide_part
+from diastase_engine.state_vector.adjoint.ratios import bears, divide_part, divisor_of
 from diastase_engine.state_vector.adjoint.records import SIDE_SUMS, Backward, Undone
 from diastase_engine.state_vector.adjoint.tile_records import (
     ALONE,
@@ -34,6 +34,8 @@ from diastase_engine.state_vector.plan.plan import ANY, fill_up, pick
 from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK
 from diastase_engine.state_vector.tiles.parity import FIRST_ROW, LAST_ROW
 
+LEAST_SAVED, RUN_SAVED = 6, 3
+"""Where less is saved, operations are undone one by one; what a run that follows saves."""
 FEWEST_BLOCKS = 16
 """Operations on smaller pieces are undone one by one."""
 USED_BY = {form: sum(1 << which for which in sums) for form, sums in SUMS_OF.items()}
@@ -158,28 +160,36 @@ def prepare(operation: Undone, step: Step, prepared: TileUndone) -> None:
 
 
 @kernel
-def add_tile(run: Backward, step: Step, first: i64, begin: i64, end: i64, slots: i64) -> None:
-    """Make a step the tile of some operations; `slots` are block bits in places, as a mask."""
+def set_tile(step: Step, prepared: i64, slots: i64) -> None:
+    """Say where a tile's operations are prepared; `slots` are block bits in places, as a mask."""
     rest: i64 = slots
     for slot in static(range(BOTH_SLOTS)):
         step.slots[slot] = count_trailing_zeros(rest)
         rest &= rest - 1
-    step.kind, step.begin, step.end, step.has_run = IN_TILE, begin, end, 0
-    step.fixed, step.prepared = slots, begin - first
+    step.fixed, step.prepared = slots, prepared
 
 
 @kernel
-def add_step(run: Backward, first: i64, kind: i64, begin: i64, end: i64) -> None:
-    """Add a step that is no tile."""
+def saved_by_tile(run: Backward, begin: i64, end: i64) -> i64:
+    """How much is saved by a tile, in no unit: most where multiplications can be halved."""
+    saved: i64 = 0
+    for k in range(begin, end):
+        operation = run.undone[run.order[k]]
+        if operation.mask == 0 and divisor_of(operation) != 0.0:
+            saved += 3
+        elif operation.form != GENERAL and bears(operation):
+            saved += 2
+        else:
+            saved += 1
+    return saved
+
+
+@kernel
+def add_step(run: Backward, kind: i64, begin: i64, end: i64) -> None:
+    """Add a step."""
     step = run.steps[run.step_count]
     run.step_count = run.step_count + 1
     step.kind, step.begin, step.end, step.has_run = kind, begin, end, 0
-    if (
-        kind == DIAGONAL_RUN
-        and run.step_count - 1 > first
-        and run.steps[run.step_count - 2].kind == IN_TILE
-    ):
-        run.steps[run.step_count - 2].has_run = 1
 
 
 @kernel
@@ -194,8 +204,26 @@ def places_in(bits: i64, place: ptr[i64]) -> i64:
 
 
 @kernel
-def add_tiles(run: Backward, first: i64, begin: i64, end: i64, own: i64, place: ptr[i64]) -> None:
-    """Divide operations that are not diagonal into tiles; `own` are the part's bits."""
+def run_end(run: Backward, part: i64, begin: i64) -> i64:
+    """Where operations end that are all diagonal, or not, as the one at a place of a part is."""
+    end: i64 = begin
+    is_diagonal = run.undone[run.order[begin]].changes == 0
+    while end < run.ends[part] and (run.undone[run.order[end]].changes == 0) == is_diagonal:
+        end += 1
+    return end
+
+
+@kernel
+def run_follows(run: Backward, part: i64, end: i64) -> i1:
+    """Whether a diagonal run begins at a place of a part."""
+    return end < run.ends[part] and run_end(run, part, end) - end >= SHORTEST
+
+
+@kernel
+def add_tiles(
+    run: Backward, first: i64, part: i64, begin: i64, end: i64, own: i64, place: ptr[i64]
+) -> None:
+    """Divide operations of a part that are not diagonal into tiles; `own` are the part's bits."""
     plan = run.plan
     for k in range(begin, end):
         plan.pending[k - begin] = run.order[k]
@@ -206,12 +234,17 @@ def add_tiles(run: Backward, first: i64, begin: i64, end: i64, own: i64, place: 
         taken = pick(plan, plan.pending, remaining, size, LANE_MASK, ANY, run.order + done)
         remaining = plan.left
         slots = places_in(fill_up(plan.bits, size, own) & ~LANE_MASK, place) >> LANE_BITS
-        while taken > 0:
-            some: i64 = MOST_IN_TILE if taken > MOST_IN_TILE else taken
-            step = run.steps[run.step_count]
-            run.step_count = run.step_count + 1
-            add_tile(run, step, first, done, done + some, slots)
-            taken -= some
+        last = done + taken
+        # A run that follows is undone by the tile.
+        more = RUN_SAVED if remaining == 0 and run_follows(run, part, end) else 0
+        is_worth = saved_by_tile(run, done, last) + more >= LEAST_SAVED
+        while done < last:
+            some: i64 = 1
+            if is_worth:
+                some = last - done if last - done < MOST_IN_TILE else MOST_IN_TILE
+            add_step(run, IN_TILE if is_worth else ALONE, done, done + some)
+            if is_worth:
+                set_tile(run.steps[run.step_count - 1], done - first, slots)
             done += some
 
 
@@ -222,17 +255,18 @@ def plan_steps(run: Backward, first: i64, part: i64, own: i64, place: ptr[i64]) 
     first_step = run.step_count
     blocks = 1 << (count_ones(own) - LANE_BITS)
     while begin < run.ends[part]:
-        end: i64 = begin
+        end = run_end(run, part, begin)
         is_diagonal = run.undone[run.order[begin]].changes == 0
-        while end < run.ends[part] and (run.undone[run.order[end]].changes == 0) == is_diagonal:
-            end += 1
         if is_diagonal and end - begin >= SHORTEST:
-            add_step(run, first_step, DIAGONAL_RUN, begin, end)
+            add_step(run, DIAGONAL_RUN, begin, end)
+            before = run.step_count - 2
+            if before >= first_step and run.steps[before].kind == IN_TILE:
+                run.steps[before].has_run = 1
         elif is_diagonal or blocks < FEWEST_BLOCKS:
             for k in range(begin, end):
-                add_step(run, first_step, ALONE, k, k + 1)
+                add_step(run, ALONE, k, k + 1)
         else:
-            add_tiles(run, first, begin, end, own, place)
+            add_tiles(run, first, part, begin, end, own, place)
         begin = end
     run.step_ends[part] = run.step_count
     divide_part(run, part)
