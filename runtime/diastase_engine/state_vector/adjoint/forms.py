@@ -278,6 +278,7 @@ def write_undone(
     undone.reads = bits_now(operation.reads, bit_of, qubits)
     mask, first = operation.mask, operation.first
     undone.factor_mask, undone.first, undone.last = mask, first, operation.last
+    undone.weight = 1.0
     undone.wants_matched = 1 if is_wanted(capture, first, mask, True) else 0
     undone.wants_otherwise = undone.wants_matched
     if mask != 0:

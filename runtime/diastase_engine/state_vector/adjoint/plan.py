@@ -23,8 +23,8 @@ from diastase_engine.state_vector.state.records import (
 from diastase_engine.state_vector.tiles.plan_records import CHUNK_BITS, Plan
 
 PIECE_BITS = derived(lambda lane_bits: 12 + lane_bits, LANE_BITS)
-"""Size of pieces: both have 1 MiB. To fetch smaller ones for the first-level cache costs more than it
-saves: tiles share loads and stores, and phases of diagonal runs are made once for each piece."""
+"""Size of pieces: both have 1 MiB. To fetch smaller ones for the first-level cache costs more than
+it saves: tiles share loads and stores, phases of diagonal runs are made once for each piece."""
 FEWEST = 3
 """Fewer operations are undone on the whole chunk: to fetch pieces would cost more."""
 SHARED_BITS = 3

@@ -36,7 +36,7 @@ from diastase_engine.state_vector.tiles.parity import FIRST_ROW, LAST_ROW
 
 LEAST_SAVED, RUN_SAVED = 6, 3
 """Where less is saved, operations are undone one by one; what a run that follows saves."""
-FEWEST_BLOCKS = 16
+FEWEST_BLOCKS = 64
 """Operations on smaller pieces are undone one by one."""
 USED_BY = {form: sum(1 << which for which in sums) for form, sums in SUMS_OF.items()}
 _BLOCKS_OF_SLOT = [
@@ -79,28 +79,34 @@ def in_lanes(operation: Undone, lanes: lane_set, side: int, index: int) -> vecto
     return select(lanes, broadcast(operation.matched[index]), otherwise)
 
 
+@inline
+def write_side(operation: Undone, prepared: TileUndone, side: int) -> None:
+    """Write the coefficients of blocks of a side."""
+    lanes = lanes_match(operation.mask & LANE_MASK, operation.value & LANE_MASK)
+    vectors = cast(prepared, ptr[vector]) + SET_VECTORS * side
+    if operation.target < LANE_BITS:
+        bit = 1 << operation.target
+        is_last_row = lanes_match(bit, bit)
+        for k in static(range(4)):
+            first = in_lanes(operation, lanes, side, FIRST_ROW[k])
+            last = in_lanes(operation, lanes, side, LAST_ROW[k])
+            vectors[k] = select(is_last_row, last, first)
+    else:
+        for k in static(range(8)):
+            vectors[k] = in_lanes(operation, lanes, side, k)
+        for k in static(range(2)):
+            phase = broadcast(operation.phases[k])
+            if side == 1:
+                phase = select(lanes, broadcast(operation.phases[2 + k]), phase)
+            vectors[8 + k] = phase
+
+
 @kernel
 def write_coefficients(operation: Undone, prepared: TileUndone) -> None:
-    """Write the coefficients of both sides."""
-    lanes = lanes_match(operation.mask & LANE_MASK, operation.value & LANE_MASK)
-    bit = 1 << operation.target if operation.target < LANE_BITS else 0
-    is_last_row = lanes_match(bit, bit)
-    phases = operation.phases
-    for side in static(range(2)):
-        vectors = cast(prepared, ptr[vector]) + SET_VECTORS * side
-        if operation.target < LANE_BITS:
-            for k in static(range(4)):
-                first = in_lanes(operation, lanes, side, FIRST_ROW[k])
-                last = in_lanes(operation, lanes, side, LAST_ROW[k])
-                vectors[k] = select(is_last_row, last, first)
-        else:
-            for k in static(range(8)):
-                vectors[k] = in_lanes(operation, lanes, side, k)
-            for k in static(range(2)):
-                phase = broadcast(phases[k])
-                if side == 1:
-                    phase = select(lanes, broadcast(phases[2 + k]), phase)
-                vectors[8 + k] = phase
+    """Write the coefficients of both sides; without selectors there is one."""
+    write_side(operation, prepared, 1)
+    if operation.mask != 0:
+        write_side(operation, prepared, 0)
 
 
 @kernel
@@ -249,6 +255,17 @@ def add_tiles(
 
 
 @kernel
+def prepare_step(run: Backward, step: Step, first: i64, blocks: i64) -> None:
+    """Prepare the operations of a step; `first` is where its stage begins."""
+    for k in range(step.begin, step.end):
+        operation, prepared = run.undone[run.order[k]], run.prepared[k - first]
+        if step.kind == IN_TILE:
+            prepare(operation, step, prepared)
+        elif step.kind == DIAGONAL_RUN:
+            prepare_in_run(operation, blocks, cast(prepared, RunUndone))
+
+
+@kernel
 def plan_steps(run: Backward, first: i64, part: i64, own: i64, place: ptr[i64]) -> None:
     """Add the steps of a part; `own` are its bits, `first` is where its stage begins."""
     begin: i64 = run.ends[part - 1] if part > 0 else 0
@@ -269,12 +286,7 @@ def plan_steps(run: Backward, first: i64, part: i64, own: i64, place: ptr[i64]) 
             add_tiles(run, first, part, begin, end, own, place)
         begin = end
     run.step_ends[part] = run.step_count
-    divide_part(run, part)
+    if blocks >= FEWEST_BLOCKS:
+        divide_part(run, part)
     for number in range(first_step, run.step_count):
-        step = run.steps[number]
-        for k in range(step.begin, step.end):
-            operation, prepared = run.undone[run.order[k]], run.prepared[k - first]
-            if step.kind == IN_TILE:
-                prepare(operation, step, prepared)
-            elif step.kind == DIAGONAL_RUN:
-                prepare_in_run(operation, blocks, cast(prepared, RunUndone))
+        prepare_step(run, run.steps[number], first, blocks)
