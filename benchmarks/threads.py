@@ -183,8 +183,8 @@ def main() -> None:
         "",
         f"Written by `python benchmarks/threads.py` on a machine of {cores()} cores: TFIM,"
         f" {options.layers} layers, complex64; the module says what is counted. × is the time on"
-        " the first number of threads over this one. Other work on the machine spoils that: its load"
-        f" was {load:.1f} before.",
+        " the first number of threads over this one. Other work on the machine spoils that: its"
+        f" load was {load:.1f} before.",
         "",
     ]
     RESULTS.write_text("\n".join([*head, *lines]) + "\n")
