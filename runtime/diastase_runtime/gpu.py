@@ -61,6 +61,11 @@ def find_gpu() -> Gpu:
     return _found()
 
 
+def name_of_gpu() -> str:
+    """Of the GPU that was found, also in a process that was forked since."""
+    return _found().name
+
+
 @cache
 def _found() -> Gpu:
     driver = open_driver()

@@ -202,6 +202,16 @@ def _engine(kind: ImportedLibrary, library: Path, threads: Path) -> ctypes.CDLL:
     return engine
 
 
+def is_on_gpu(artifact: Artifact) -> bool:
+    """Whether a program has its states on a GPU; loads its engines."""
+    for kind in STATE_VECTORS:
+        path: Path | None = getattr(artifact, kind)
+        if path is not None and artifact.threads is not None:
+            if is_for_gpu(kind, _engine(kind, path, artifact.threads)):
+                return True
+    return False
+
+
 @cache
 def thread_pool(library: Path) -> ctypes.CDLL:
     """Load a thread pool, and say how many threads it may have, and how it handles signals."""

@@ -34,6 +34,7 @@ from diastase_runtime.error_codes import exception_of
 from diastase_runtime.errors import ArgumentTypeError, AssumptionError, LibraryLoadError
 from diastase_runtime.frames import Argument, Frame, FrameLayout, UnfitError
 from diastase_runtime.libraries import (
+    is_on_gpu,
     open_library,
     release_states,
     symbol_address,
@@ -51,6 +52,8 @@ from diastase_runtime.python import called_by_programs, raised_by_a_handler
 HostFunction = Callable[..., Sequence[np.ndarray]]
 
 _pack_context = struct.Struct("=6qQ6q").pack_into
+_pack_launches = struct.Struct("=3q").pack_into
+_LAUNCHES: int = vars(CallContext)["launches"].offset
 _SEED_MASK = 2**64 - 1
 Placer = Callable[[Frame, Any], Any]
 """Describes an argument in a frame; what it returns must live as long as the call."""
@@ -85,7 +88,9 @@ class Executable:
         self.artifact = artifact
         self._callbacks = list(map(called_by_programs, artifact.callbacks, callbacks))
         self._linked = with_better_engines(artifact)
-        self._native = self._open(unique=bool(artifact.callbacks))
+        self._launches = is_on_gpu(artifact)
+        # A library that is loaded twice is one, with one table: not for the processor and a GPU.
+        self._native = self._open(unique=bool(artifact.callbacks) or self._launches)
         self._entry: Any = self._native
         self.layout = FrameLayout(artifact.arguments, artifact.results)
         """The memory of a call."""
@@ -161,6 +166,8 @@ class Executable:
         memory = frame.memory
         if seed is not None:
             _pack_context(memory, 0, 0, 0, 0, 0, 0, 0, seed & _SEED_MASK, 0, 0, 0, 0, 0, 0)
+            if self._launches:
+                _pack_launches(memory, _LAUNCHES, 0, 0, 0)
         kept: list[Any] = []
         try:
             for number, argument in enumerate(arguments):

@@ -36,7 +36,7 @@ from diastase_mlir import (
 )
 from diastase_runtime import EngineWork, Executable, exchange_engine
 from diastase_runtime.abi import STATE_VECTORS
-from diastase_runtime.gpu import find_gpu
+from diastase_runtime.gpu import name_of_gpu
 from diastase_runtime.static_arguments import Static
 from diastase_toolchain.forks import without_forks
 from diastase_toolchain.gc_pause import fewer_collections
@@ -180,7 +180,7 @@ class Stage:
         if compilation is None or not self.interface.options.on_gpu:
             return None
         artifact = compilation.artifact
-        return find_gpu().name if any(getattr(artifact, name) for name in STATE_VECTORS) else None
+        return name_of_gpu() if any(getattr(artifact, name) for name in STATE_VECTORS) else None
 
     def _tell(self, compilation: Compilation) -> None:
         report = self.interface.report
