@@ -159,7 +159,7 @@ Array(9.)
 >>> float(np.random.rand())
 0.25
 
->>> qml.transforms.to_ppr(f)
+>>> decomposition_rule(f)
 
 >>> f(3.5)
 Array(7...)

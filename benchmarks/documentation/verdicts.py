@@ -11,7 +11,7 @@ _FOLDERS = re.compile(r"(?:/[\w.-]+)+/(?=line_\d+_\d+\.py|diastase/)")
 """Where this run was."""
 KINDS = ("same", "more", "random", "differs", "fails", "later", "nowhere")
 """Runs in both alike; here only; in both, with results that differ between two runs here, too; in
-both, with other results; there only; there only, as it needs what is not built yet; in neither.
+both, with other results; there only; there only, as it names what is Catalyst's own; in neither.
 Where Catalyst does not run, or prints something else, what the page shows is right, too."""
 
 LATER = re.compile(r"decomposition_rule")
@@ -110,13 +110,13 @@ def report(verdicts, has_peer):
         "# Documented programs, with the import changed and nothing else",
         "",
         f"{_share(counted)} of all blocks{anywhere} run here; {_share(built)} of those that do not",
-        "need Catalyst's passes in MLIR, or resources pass by pass, which are not built yet.",
+        "name what belongs to Catalyst's own frontend (`catalyst.jax_primitives`).",
         "",
         *_totals(verdicts),
         "",
         *_by_page(counted),
         *_each(verdicts, "fails", "Blocks that do not run here"),
-        *_each(verdicts, "later", "Blocks that need passes which are not built yet"),
+        *_each(verdicts, "later", "Blocks that name Catalyst's own frontend"),
         *_each(verdicts, "differs", "Blocks with other results"),
         *_each(verdicts, "random", "Blocks whose results are random"),
     ]
