@@ -372,3 +372,13 @@ def test_library_functions_that_need_no_answer(name):
             assert wanted.shape == value.shape
             np.testing.assert_allclose(value, wanted, atol=1e-12)
     assert counted.traces <= (2 if name == "pinv" else 1)
+
+
+def test_no_size_is_a_number_that_is_too_large():
+    """Where sizes were assumed to be equal; JAX's caches compare them with any number."""
+
+    def program(n, m):
+        x = jnp.ones(n) + jnp.ones(m)
+        return x.sum() if 2**64 in x.shape else 2 * x.sum()
+
+    assert qjit(program)(3, 3) == 12

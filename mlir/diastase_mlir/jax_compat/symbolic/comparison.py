@@ -177,6 +177,8 @@ def _equality(original: Callable[[Any, Any], bool]) -> Callable[[Any, Any], Any]
     def equals(size: Any, other: Any) -> Any:
         if original(size, other):
             return True
+        if isinstance(other, int) and not -(2**63) <= other < 2**63:
+            return False  # no size; JAX's caches compare with whatever anybody has asked for
         frame = sys._getframe(1)
         value = value_of_comparison(_undecided.decider, size, "==", other, frame)
         return _are_equal(size, other, frame) if value is None else value
