@@ -63,7 +63,7 @@ check-memory: $(VENV)/.installed-test ## the engine, and programs for SECONDS=60
 	$(CACHE) DIASTASE_TARGET_CPU=x86-64-v3 $(BIN)/python tests/under_valgrind.py
 
 faults: $(VENV)/.installed-test ## what fails in turn: files, memory, dlopen, linkers, clocks; ONLY="words" for some
-	PYTHONPATH=tests $(BIN)/python -m faults $(if $(ONLY),--only "$(ONLY)",--write)
+	PYTHONPATH=tests $(BIN)/python -m faults --write $(if $(ONLY),--only "$(ONLY)")
 
 SCALE ?= 1
 
