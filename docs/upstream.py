@@ -43,7 +43,7 @@ class Reproducer:
         with tempfile.NamedTemporaryFile("w", suffix=".py") as file:  # AutoGraph reads the source
             file.write(self.code)
             file.flush()
-            command = [python, "-W", "ignore", file.name]
+            command = [python, "-W", "ignore", "-X", "faulthandler", file.name]
             try:
                 ended = subprocess.run(
                     command, capture_output=True, text=True, timeout=SECONDS[ends]

@@ -22,7 +22,8 @@ def _for_loop(lower: Any, upper: Any, step: Any) -> Callable[..., Any]:
             turns = jnp.maximum(0, -((lower - upper) // step) if step > 0 else (lower - upper - step - 1) // -step)
 
             def turn(count: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
-                given = body(jnp.asarray(lower + count * step).astype(int), *values)
+                index = jnp.asarray(lower + count * step)
+                given = body(index if index.weak_type else index.astype(int), *values)
                 return given if len(carry) > 1 else (given,)
 
             return _packed(lax.fori_loop(0, turns, turn, carry))
