@@ -248,3 +248,19 @@ def test_a_kernel_that_is_longer_than_the_result_is_walked_along(compare_native)
 
     for size in (1, 2, 3, 7, 100):
         compare_native(gradient, numbers("float64", 3, 2, size), numbers("float64", 2, 2, 3))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int64", "complex64"])
+def test_a_kernel_without_taps_sums_nothing(dtype):
+    """XLA refuses such a window; NumPy has one more of them than there are elements."""
+
+    def convolved(x, y):
+        return convolve(x, y, (1,), [(1, 2)])
+
+    for program in (qjit(convolved), qjit(convolved, abstracted_axes=({2: "n"}, {}))):
+        for size in (0, 1, 4):
+            x = numbers(dtype, 1, 3, size)
+            windows = np.lib.stride_tricks.sliding_window_view(np.zeros(size + 3, dtype), 0)
+            found = program(x, numbers(dtype, 2, 3, 0))
+            assert found.dtype == jnp.dtype(dtype)
+            assert found.tolist() == [[windows.sum(axis=-1).tolist()] * 2]
