@@ -38,7 +38,7 @@ GIVEN = {
 """Classes of what public functions give; users see them and need not import them."""
 
 BETWEEN_LAYERS = {
-    "diastase.QJIT": ("compiled_for", "like", "programs", "pull_backs", "signature"),
+    "diastase.QJIT": ("compiled_for", "like", "derived", "programs", "signature"),
     "diastase.CompileOptions": (
         "but", "circuit_passes", "directory", "for_compiler", "learns_sizes", "report", "single",
     ),

@@ -8,7 +8,9 @@ derivative, a sequence a tuple of them. Keyword arguments are passed on.
 """
 
 import functools
+import weakref
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import jax
@@ -83,7 +85,7 @@ def grad(
     asked = derivation("grad", fn, *options)
     both = _value_and_grad(fn, asked, has_aux=has_aux)
 
-    @_like(fn)
+    @_of(fn, functools.partial(grad, has_aux=has_aux, **options._asdict()))
     def gradient(*args: Any, **kwargs: Any) -> Any:
         value, found = both(*args, **kwargs)
         return (found, value[1]) if has_aux else found
@@ -130,7 +132,8 @@ def value_and_grad(
     if fn is None:
         return functools.partial(value_and_grad, has_aux=has_aux, **options._asdict())
     asked = derivation("value_and_grad", fn, *options)
-    return _like(fn)(_value_and_grad(fn, asked, has_aux=has_aux))
+    like = _of(fn, functools.partial(value_and_grad, has_aux=has_aux, **options._asdict()))
+    return like(_value_and_grad(fn, asked, has_aux=has_aux))
 
 
 def jacobian(
@@ -179,7 +182,8 @@ def jacobian(
     if fn is None:
         return functools.partial(jacobian, has_aux=has_aux, **options._asdict())
     asked = derivation("jacobian", fn, *options)
-    return _like(fn)(_jacobian(fn, asked, has_aux=has_aux))
+    like = _of(fn, functools.partial(jacobian, has_aux=has_aux, **options._asdict()))
+    return like(_jacobian(fn, asked, has_aux=has_aux))
 
 
 # --- gradients ------------------------------------------------------------------------------------
@@ -368,6 +372,29 @@ def _shaped(columns: Sequence[Any], leaves: Sequence[Any], shape: Sequence[Any])
     ]
 
 
-def _like(fn: Function) -> Callable[[Function], Function]:
-    """Give a function the name and the parameters of another; not its attributes."""
-    return functools.wraps(fn, updated=())
+class Differentiated(NamedTuple):
+    """How a derivative was made."""
+
+    function: Function
+    again: Callable[[Function], Function]
+    """Makes the same of another function."""
+
+
+_differentiated: weakref.WeakKeyDictionary[Any, Differentiated] = weakref.WeakKeyDictionary()
+"""Not an attribute of the functions: `functools.wraps` would copy it to what is made of them."""
+
+
+def differentiated(function: Any) -> Differentiated | None:
+    """Of what `grad`, `value_and_grad` or `jacobian` returned, how it was made."""
+    return _differentiated.get(function) if isinstance(function, FunctionType) else None
+
+
+def _of(fn: Function, again: Callable[[Function], Function]) -> Callable[[Function], Function]:
+    """Give a derivative the name and the parameters of its function; not its attributes."""
+
+    def decorate(derivative: Function) -> Function:
+        derivative = functools.wraps(fn, updated=())(derivative)
+        _differentiated[derivative] = Differentiated(fn, again)
+        return derivative
+
+    return decorate

@@ -481,9 +481,9 @@ class QJIT(ProgramTexts, Generic[P, R]):
         return self._programs
 
     @property
-    def pull_backs(self) -> dict[Hashable, Any]:
-        """Derivatives of the function, compiled for autograd; by what was asked for."""
-        return self._specialisations.pull_backs
+    def derived(self) -> dict[Hashable, Any]:
+        """What others have compiled of the function, by what they asked for: derivatives, say."""
+        return self._specialisations.derived
 
     def __reduce__(self) -> str:
         """Copy and pickle like a function: by name, never by content."""

@@ -22,6 +22,24 @@ class BatchError(DiastaseError, ValueError):
     reason: str
 
 
+class UnsharedShotsError(DiastaseError, ValueError):
+    """`shots=` of `diastase.distributed.map` for results that nobody knows how to merge.
+
+        map(qjit(circuit), batch, shots=10_000)                 # a QNode: each result is measured
+        map(qjit(lambda x: circuit(x) ** 2), batch, shots=10_000)    # is it a mean? samples?
+
+    Shots of an element are calls with fewer shots each, whose results are merged as measurements
+    ask for: `expval`, `var`, `probs`, `sample`, `counts`, and derivatives of the first and third.
+    Of all else `repeats=` gives the results of the calls themselves.
+    """
+
+    title: ClassVar[str] = "Shots that cannot be shared out"
+    message: ClassVar[str] = "{function}: {reason}"
+    help: ClassVar[str] = "give the QNode its shots, map with repeats=, and merge the results"
+    function: str
+    reason: str
+
+
 class NotCompiledError(DiastaseError, TypeError):
     """`diastase.distributed.map` of something that is neither compiled nor saved.
 

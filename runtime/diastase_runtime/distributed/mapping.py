@@ -113,12 +113,12 @@ def map_content(
     classes: Sequence[Callable[..., Any]] = (),
 ) -> Any:
     """The same for a file that has been read; `classes` are those of named tuples of results."""
-    repeats = _number("repeats", repeats)
-    threads = _number("threads", threads, MOST_THREADS)
+    repeats = integer_option("repeats", repeats)
+    threads = integer_option("threads", threads, MOST_THREADS)
     if chunk_size is not None:
-        chunk_size = _number("chunk_size", chunk_size)
+        chunk_size = integer_option("chunk_size", chunk_size)
     if seed is not None:
-        seed = _number("seed", seed, 2**64 - 1, least=0)
+        seed = integer_option("seed", seed, 2**64 - 1, least=0)
     if futures and progress:
         raise BatchError(reason="futures=True waits for nothing: give progress=True to result()")
     work = _work(checksum, manifest, batch, seed, repeats, threads)
@@ -133,7 +133,7 @@ def map_content(
     return on_cluster.run_out(client, content, work, batch, chunk_size, classes, progress=progress)
 
 
-def _number(name: str, value: Any, most: float = math.inf, *, least: int = 1) -> int:
+def integer_option(name: str, value: Any, most: float = math.inf, *, least: int = 1) -> int:
     """An option that is an integer of Python's or NumPy's."""
     try:
         number = least - 1 if isinstance(value, bool) else operator.index(value)

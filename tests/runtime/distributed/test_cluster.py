@@ -141,6 +141,23 @@ def test_random_numbers_do_not_depend_on_the_workers(client):
             assert found[1].tobytes() == samples.tobytes()
 
 
+def test_shots_do_not_depend_on_the_workers(client):
+    """2003 of each element: 3 parts of 667, and one of 2, cut between tasks wherever it may be."""
+
+    @qjit
+    @qml.qnode(qml.device("lightning.qubit", wires=2))
+    def circuit(x):
+        qml.RX(x, wires=0)
+        return qml.expval(qml.Z(0)), qml.var(qml.Z(0)), qml.probs(), qml.sample(), qml.counts()
+
+    angles = np.linspace(0, 3, 5)
+    *arrays, counts = map(circuit, angles, shots=2003, seed=3)
+    for size in (1, 2, 4, None):
+        found = map(circuit, angles, shots=2003, seed=3, client=client, chunk_size=size)
+        assert found[-1] == counts
+        assert bits(found[:-1]) == bits(arrays)
+
+
 def test_results_that_stay_on_the_cluster(client):
     mapped = map(train, batch(20), client=client, chunk_size=6, futures=True)
     assert repr(mapped) == "<MappedFutures train: 20 elements in 4 chunks>"

@@ -55,8 +55,8 @@ class Specialisations:
     """By what a call looks like, cheaply computed: several keys may lead to one program."""
     families: dict[Hashable, Family] = field(default_factory=dict)
     """By what a call looks like, apart from sizes."""
-    pull_backs: dict[Hashable, Any] = field(default_factory=dict)
-    """Derivatives for autograd (`interop.autograd_calls`)."""
+    derived: dict[Hashable, Any] = field(default_factory=dict)
+    """What is compiled of the function, by what was asked for: derivatives, parts of its shots."""
     latest: Traced | Lowered | Compiled | None = None
     """What was made last: the one that `f.jaxpr`, `f.mlir`, … show."""
     is_replaced: bool = False
@@ -130,7 +130,7 @@ class Specialisations:
             self._programs.clear()
             self.plans.clear()
             self.families.clear()
-            self.pull_backs.clear()
+            self.derived.clear()
             self.embedded.clear()
             for known in self.reads.values():
                 known.clear()

@@ -1,6 +1,6 @@
 """The derivative of a compiled function as a program: what others' automatic differentiation calls.
 
-It is compiled at its first call, and kept by the function (`pull_backs`), as its own programs are.
+It is compiled at its first call, and kept by the function (`derived`), as its own programs are.
 """
 
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ def vector_of(numpy: Any, leaves: Sequence[Any]) -> Any:
 def pull_back(compiled: Any, call: Call, tree: Any, argnums: tuple[int, ...]) -> Any:
     """The program `leaves, cotangent of the vector -> cotangents of the leaves at argnums`."""
     key = (compiled.signature.static_key(call), tree, argnums)
-    programs = compiled.pull_backs
+    programs = compiled.derived
     if key not in programs:
 
         def pull_back(leaves: Sequence[Any], cotangent: Any) -> Any:
