@@ -4,6 +4,7 @@ import errno
 import fcntl
 import json
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -184,28 +185,31 @@ LOOK_UP = """
 import sys, time
 from pathlib import Path
 from diastase_toolchain.cache import ProgramCache
-programs, until = ProgramCache(Path(sys.argv[1])), time.time() + 1.0
+programs = ProgramCache(Path(sys.argv[1]))
 found = 0
-while time.time() < until:
-    for key in map(str, range(40)):
-        artifact = programs.find(key)
-        if artifact is not None:
-            artifact.library.read_bytes()  # as a loader does, right afterwards
-            found += 1
+for key in map(str, range(200)):
+    artifact = programs.find(key)
+    time.sleep(0.004)
+    if artifact is not None:
+        artifact.library.read_bytes()  # as a loader does
+        found += 1
 print(found)
 """
 
 
-def test_several_processes(programs):
-    """Some look up and read, one removes and adds: nothing goes between the two."""
+def test_several_processes(programs, tmp_path):
+    """Some look up and read, one removes and puts back: nothing goes between the two."""
     command = [sys.executable, "-W", "error", "-c", LOOK_UP, str(programs.directory)]
-    for number in range(40):
+    for number in range(200):
         add(programs, str(number), age=DAY)
+    copied = [Path(shutil.copy2(file, tmp_path)) for file in programs.directory.glob("*.*")]
     others = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(2)]
     while others[0].poll() is None:
         prune(programs.directory, 20_000)
-        for number in range(0, 40, 3):
-            add(programs, str(number), age=DAY)
+        with held(programs.directory, alone=True) as is_held:  # nobody finds it while it is young
+            for file in copied if is_held else []:
+                if not (programs.directory / file.name).exists():
+                    shutil.copy2(file, programs.directory)
     found = [int(other.communicate()[0]) for other in others]
     assert all(other.returncode == 0 for other in others)
     assert min(found) > 0
