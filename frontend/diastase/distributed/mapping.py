@@ -139,7 +139,7 @@ def _check_shots(function: Any, shots: Any, options: dict[str, Any]) -> None:
             reason="futures=True leaves results where they are, and shots= merges them here: use "
             "repeats=, with qjit(qml.set_shots(circuit, 1000))"
         )
-    if not isinstance(function, QJIT) and isinstance(function, SavedFunction | str | PathLike):
+    if isinstance(function, SavedFunction | str | PathLike):
         raise UnsharedShotsError(
             function=str(function), reason="a saved function has the shots that it was saved with"
         )

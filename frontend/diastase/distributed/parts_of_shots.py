@@ -50,7 +50,8 @@ else:
     with_autograph = LazyModule("diastase.autograph.functions")
 
 _SHOTS = 1000
-"""That a part has at least: each part runs the circuit, which takes longer than to draw so few."""
+"""Of which no second part is made: each part runs the circuit, which takes longer than to draw so
+few. Of several parts each has at least half as many."""
 _PARTS = 32
 """Of one element, at most."""
 
