@@ -3,8 +3,8 @@
     python benchmarks/cluster.py [--elements 10000] [--rounds 3] [--write]
 
 The sweep is the energy of a hardware-efficient ansatz of 12 qubits. One worker and two take turns;
-the ratio is that of their least disturbed rounds: of each there is the share of the processors'
-time that went to other processes. A round waits for a quiet machine, `--wait 60` seconds at most.
+the ratio is the median of such rounds. Of each there is the share of the processors' time that
+went to other processes. A round waits for a quiet machine, `--wait 60` seconds at most.
 `--write` makes results/cluster.md.
 """
 
@@ -77,14 +77,13 @@ class Cluster:
         """Map, with its seconds: of the clock, of client and scheduler, of workers."""
         machine = _busy()
         before, began = self.processors(), time.perf_counter()
-        mapped = map_elements(function, batch, client=self.client, futures=True, **options)
-        results = mapped.result()
+        results = map_elements(function, batch, client=self.client, **options)
         seconds = time.perf_counter() - began
         here, workers = self.processors() - before
         others = (_busy() - machine - here - workers) / seconds / (os.cpu_count() or 1)
         return {
             "results": results, "seconds": seconds, "here": here, "workers": workers,
-            "chunks": len(mapped), "others": max(0.0, 100 * others),
+            "others": max(0.0, 100 * others),
         }  # fmt: skip
 
 
@@ -115,8 +114,11 @@ def sweep(
     here = map_elements(energy, few)
     element = (time.process_time() - began) / len(few)
     runs: list[list[dict[str, Any]]] = [[], []]
+    chunks: list[int] = []
     for cluster in clusters:
-        cluster.timed(energy, angles[:10])
+        futures = map_elements(energy, angles, client=cluster.client, futures=True)
+        chunks.append(len(futures))
+        futures.result()
     for _ in range(rounds):
         for of_cluster, cluster in zip(runs, clusters, strict=True):
             wait_for_quiet(wait)
@@ -131,20 +133,26 @@ def sweep(
     ]
     for number, of_cluster in enumerate(runs):
         lines += [
-            f"| {number + 1} | {each['chunks']} | {each['seconds']:.2f} | {each['here']:.2f} "
+            f"| {number + 1} | {chunks[number]} | {each['seconds']:.2f} | {each['here']:.2f} "
             f"| {each['workers']:.2f} | {each['others']:.0f} % |"
             for each in of_cluster
         ]
-    one, two = (min(each, key=lambda run: run["others"]) for each in runs)
-    share = 100 * two["workers"] / (two["workers"] + two["here"])
-    least = {name: [min(r[name] for r in each) for each in runs] for name in ("here", "workers")}
+    one, two = runs
+    ratios = [a["seconds"] / b["seconds"] for a, b in zip(one, two, strict=True)]
+    least = {
+        name: [min(run[name] for run in of_cluster) for of_cluster in runs]
+        for name in ("seconds", "here", "workers")
+    }
+    share = 100 * least["workers"][1] / (least["workers"][1] + least["here"][1])
     bound = 2 * least["workers"][0] / (least["workers"][1] + least["here"][1])
     lines += [
         "",
-        f"In the least disturbed rounds, two workers are {one['seconds'] / two['seconds']:.2f} "
-        f"times as fast as one. The workers have {share:.0f} % of the processors' time of that "
-        f"map. By the least of the processors' times, two were {bound:.2f} times as fast on two "
-        "cores that do nothing else. Results are the same bits, of all rounds and of this process.",
+        f"Two workers are {np.median(ratios):.2f} times as fast as one, the median of rounds that "
+        f"follow each other ({min(ratios):.2f} to {max(ratios):.2f}); by the fastest rounds of "
+        f"each, {least['seconds'][0] / least['seconds'][1]:.2f} times. The workers have "
+        f"{share:.0f} % of the processors' time of a map. By the least of those times, two were "
+        f"{bound:.2f} times as fast on two cores that do nothing else. Results are the same bits, "
+        "of all rounds and of this process.",
     ]
     return lines, element
 

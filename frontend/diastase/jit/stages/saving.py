@@ -11,6 +11,7 @@ What Python does in a call cannot be saved, and is refused at the user's line: c
 import operator
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
@@ -104,7 +105,9 @@ def save_programs(
     return path
 
 
+@cache
 def _versions() -> Mapping[str, str]:
+    """Read from the metadata of packages, some 10 ms of a map, once a process."""
     return {name: version(name) for name in ("diastase", "jax", "llvmlite", "pennylane")}
 
 
