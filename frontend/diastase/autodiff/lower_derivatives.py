@@ -21,6 +21,7 @@ from diastase.autodiff.lanes.elements import in_groups
 from diastase.autodiff.parameter_shift.methods import rule_of_method
 from diastase.autodiff.tangents.tangent_circuit import tangent_circuit, with_positions
 from diastase.capture.jax_errors import failures_at
+from diastase.capture.tracer_errors import refuse_tracers
 from diastase.jaxprs.evaluate import gradient_by_element, number_of, paired
 from diastase.primitives.batching import InLanes, element_avals, parallel_map_p
 from diastase.primitives.control_flow import inlined_p
@@ -118,6 +119,7 @@ def _with_constants(closed: ClosedJaxpr, captured: Sequence[Any]) -> ClosedJaxpr
 
     A jaxpr in the place of an equation has no constants of its own.
     """
+    refuse_tracers(captured)  # as of a function that closes over values of the loop it is in
     inputs, equations = closed.jaxpr.invars, list[Equation]()
     for variable, value in zip(inputs, captured, strict=False):
         equations += _constant(variable, np.asarray(value))

@@ -1,9 +1,12 @@
 """What JAX refuses to trace, as errors of ours: each derives from JAX's own class, too."""
 
-from typing import ClassVar
+from collections.abc import Sequence
+from typing import Any, ClassVar
 
 import jax
+from jax.core import Tracer
 
+from diastase_mlir.diagnostics import user_span
 from diastase_runtime.errors import DiastaseError
 
 
@@ -130,7 +133,9 @@ class LeakedTracerError(DiastaseError, jax.errors.UnexpectedTracerError):
     """A traced value outlived the function that it was traced in, or came in from another trace.
 
     It was stored in a list, a global or an attribute, or belongs to a function that JAX is tracing
-    around this one. Return it from the function, or pass it as an argument.
+    around this one; or a function with rules of its own for derivatives (`jax.custom_jvp`) is
+    defined in the body of a loop, and closes over its values, of which there are others when the
+    loop is differentiated. Return it from the function, or pass it as an argument.
 
     Example:
         >>> from diastase import qjit
@@ -148,6 +153,14 @@ class LeakedTracerError(DiastaseError, jax.errors.UnexpectedTracerError):
     label: ClassVar[str] = "used here"
     help: ClassVar[str] = "return such values from the function, or pass them as arguments"
     what: str
+
+
+def refuse_tracers(captured: Sequence[Any]) -> None:
+    """Raise the error where a function has captured a value of another trace."""
+    for value in captured:
+        if isinstance(value, Tracer):
+            what = f"a value of type {value.aval.str_short()} belongs to another trace"
+            raise LeakedTracerError(what=what, span=user_span())
 
 
 class DeepNestingError(DiastaseError, RecursionError):

@@ -16,17 +16,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
-from jax.core import Tracer
 from jax.extend.core import ClosedJaxpr, Var
 
 from diastase.autodiff import expand_derivatives, install_rules
 from diastase.capture.context import new_context
 from diastase.capture.jax_errors import jax_failures_as_ours
 from diastase.capture.jax_overlays import install_overlays
-from diastase.capture.tracer_errors import LeakedTracerError
+from diastase.capture.tracer_errors import refuse_tracers
 from diastase.dynamic_shapes.dimensions import DimensionTable
 from diastase.dynamic_shapes.symbols import check_symbols, input_symbols
-from diastase_mlir.diagnostics import user_span
 from diastase_mlir.jax_compat import EVERY_PROGRAM, JAX, close_over, is_symbolic, trace_to_jaxpr
 from diastase_mlir.program import DimensionBindings, Program
 
@@ -91,7 +89,7 @@ def trace(
 
         jaxpr, captured = trace_to_jaxpr(body, inputs.avals, name, argument_names)
         jaxpr = expand_derivatives(jaxpr)
-    _refuse_tracers(captured)
+    refuse_tracers(captured)
     closed = close_over(jaxpr, captured)
     program = Program(name, closed, table.bindings(), tuple(table.assumptions.made), tuple(names))
     check_symbols(program)
@@ -121,7 +119,7 @@ def trace_open(
 
         jaxpr, captured = trace_to_jaxpr(body, argument_avals, name, argument_names)
     if table.bindings() != DimensionBindings() or table.assumptions.made:
-        _refuse_tracers(captured)
+        refuse_tracers(captured)
     return jaxpr, captured
 
 
@@ -132,10 +130,3 @@ def _of_fixed_sizes(table: DimensionTable, argument: Any) -> Any:
     sizes = tuple(table.fixed(size) for size in argument.shape)
     # `jax.lax.reshape` would do nothing: the sizes are equal by now.
     return jax.lax.reshape_p.bind(argument, new_sizes=sizes, dimensions=None, sharding=None)
-
-
-def _refuse_tracers(captured: Sequence[Any]) -> None:
-    for value in captured:
-        if isinstance(value, Tracer):
-            what = f"a value of type {value.aval.str_short()} belongs to another trace"
-            raise LeakedTracerError(what=what, span=user_span())

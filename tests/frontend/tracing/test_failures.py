@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from diastase import for_loop, grad, qjit
 from diastase.capture.tracer_errors import (
     LeakedTracerError,
     TracedArrayError,
@@ -76,6 +77,22 @@ def test_a_leaked_value_is_refused():
     trace(keep, [jax.typeof(1.0)], "f")
     with pytest.raises(LeakedTracerError):
         trace(lambda x: [x + kept[0]], [jax.typeof(1.0)], "f")
+
+
+@pytest.mark.parametrize("transform", [lambda f: qjit(grad(f)), lambda f: jax.grad(qjit(f))])
+def test_a_rule_of_derivatives_that_closes_over_values_of_a_loop_is_refused(transform):
+    def cost(x):
+        @for_loop(0, 3, 1)
+        def loop(i, scaled, factor):
+            scale = jax.custom_jvp(lambda value: factor * value)
+            scale.defjvp(lambda values, tangents: (scale(*values), factor * tangents[0]))
+            return scale(scaled), factor + 1
+
+        return loop(x, x)[0]
+
+    with pytest.raises(LeakedTracerError, match="pass them as arguments") as caught:
+        transform(cost)(1.5)
+    assert caught.value.span.text == "return loop(x, x)[0]"
 
 
 def test_errors_of_the_user_pass_unchanged():

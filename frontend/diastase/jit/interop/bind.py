@@ -84,6 +84,8 @@ def bind_call(programs: Programs, call: Call, leaves: Sequence[Any], tree: Any) 
 def _equation(program: EmbeddedProgram, operands: Sequence[Any]) -> Sequence[Any]:
     try:
         return program_p.bind(*map(_array, operands), program=program)
+    except LeakedTracerError:  # inside the program, when it is differentiated
+        raise
     except jax.errors.UnexpectedTracerError as error:
         what = f"an argument of {program.name} belongs to a trace that is over"
         raise LeakedTracerError(what=what, span=user_span()) from error
