@@ -36,6 +36,10 @@ class CallContext(Record):
     operations: i64
     stages: i64
     """The sums of what the states that were released have counted."""
+    launches: i64
+    to_device: i64
+    to_host: i64
+    """What was launched on a GPU, and how many bytes were copied there and back."""
     memory: i64
     """Bytes that the process can have, 0 where that is not known."""
     polls: i64
@@ -44,10 +48,6 @@ class CallContext(Record):
     """The context of the call that this is a part of, an element of a batch; or null."""
     position: i64
     """Of an element: that of the call's random numbers from which those of elements are derived."""
-    launches: i64
-    to_device: i64
-    to_host: i64
-    """What was launched on a GPU, and how many bytes were copied there and back."""
 
 
 WIRE_OUT_OF_RANGE = int(ErrorCode.WIRE_OUT_OF_RANGE)

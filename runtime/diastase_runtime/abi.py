@@ -27,7 +27,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-ABI_VERSION = 14
+ABI_VERSION = 15
 """Part of every cache key; raised by one with every change of this file's meaning."""
 
 ENTRY_FUNCTION = "diastase_entry"
@@ -327,6 +327,12 @@ class CallContext(ctypes.Structure):
         ("gates", ctypes.c_int64),
         ("operations", ctypes.c_int64),
         ("stages", ctypes.c_int64),
+        # What was launched on a GPU, and how many bytes were copied there and back.
+        ("launches", ctypes.c_int64),
+        ("to_device", ctypes.c_int64),
+        ("to_host", ctypes.c_int64),
+        # Up to here all is set to zero before a call, but for the seed.
+        #
         # Bytes that the process can have; nothing larger is asked of the system. 0: not known.
         ("memory", ctypes.c_int64),
         # How often the call polls for signals until it reads the clock.
@@ -336,10 +342,6 @@ class CallContext(ctypes.Structure):
         # Of an element of a batch: the position of the call's random numbers from which those of
         # elements are derived.
         ("position", ctypes.c_int64),
-        # What was launched on a GPU, and how many bytes were copied there and back.
-        ("launches", ctypes.c_int64),
-        ("to_device", ctypes.c_int64),
-        ("to_host", ctypes.c_int64),
     )
     code: int
     site: int
@@ -350,11 +352,11 @@ class CallContext(ctypes.Structure):
     gates: int
     operations: int
     stages: int
+    launches: int
+    to_device: int
+    to_host: int
     memory: int
     polls: int
     outer: int | None
     position: int
-    launches: int
-    to_device: int
-    to_host: int
     detail: "ctypes.Array[ctypes.c_int64]"

@@ -51,9 +51,8 @@ from diastase_runtime.python import called_by_programs, raised_by_a_handler
 
 HostFunction = Callable[..., Sequence[np.ndarray]]
 
-_pack_context = struct.Struct("=6qQ6q").pack_into
-_pack_launches = struct.Struct("=3q").pack_into
-_LAUNCHES: int = vars(CallContext)["launches"].offset
+_pack_context = struct.Struct("=6qQ9q").pack_into
+"""All that a call changes: the first fields of `CallContext`."""
 _SEED_MASK = 2**64 - 1
 Placer = Callable[[Frame, Any], Any]
 """Describes an argument in a frame; what it returns must live as long as the call."""
@@ -88,9 +87,8 @@ class Executable:
         self.artifact = artifact
         self._callbacks = list(map(called_by_programs, artifact.callbacks, callbacks))
         self._linked = with_better_engines(artifact)
-        self._launches = is_on_gpu(artifact)
         # A library that is loaded twice is one, with one table: not for the processor and a GPU.
-        self._native = self._open(unique=bool(artifact.callbacks) or self._launches)
+        self._native = self._open(unique=bool(artifact.callbacks) or is_on_gpu(artifact))
         self._entry: Any = self._native
         self.layout = FrameLayout(artifact.arguments, artifact.results)
         """The memory of a call."""
@@ -165,9 +163,8 @@ class Executable:
             frame = Frame(self.layout)
         memory = frame.memory
         if seed is not None:
-            _pack_context(memory, 0, 0, 0, 0, 0, 0, 0, seed & _SEED_MASK, 0, 0, 0, 0, 0, 0)
-            if self._launches:
-                _pack_launches(memory, _LAUNCHES, 0, 0, 0)
+            key = seed & _SEED_MASK
+            _pack_context(memory, 0, 0, 0, 0, 0, 0, 0, key, 0, 0, 0, 0, 0, 0, 0, 0, 0)
         kept: list[Any] = []
         try:
             for number, argument in enumerate(arguments):
@@ -245,7 +242,7 @@ class Executable:
     def _failed(self, frame: Frame, words: Sequence[int]) -> BaseException:
         """Make the exception to raise, and keep the frame for the next call."""
         error = self._failure(frame.context, words)
-        _pack_context(frame.memory, 0, *[0] * 13)
+        _pack_context(frame.memory, 0, *[0] * 16)
         self._frames.append(frame)
         return error
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from diastase_mlir import CompileOptions, compile_module
-from diastase_runtime import Executable
+from diastase_runtime import EngineWork, Executable
 from diastase_runtime.abi import Artifact, CallContext, ErrorCode, Site
 from diastase_runtime.errors import (
     ArgumentTypeError,
@@ -25,6 +25,7 @@ from diastase_runtime.errors import (
 )
 from diastase_runtime.libraries import open_library
 from diastase_runtime.memref import data_pointer
+from diastase_runtime.process_limits import available_memory
 from soak.measures import resident
 
 ADD_ONE = """(%x: tensor<?xf64>) -> tensor<?xf64> {
@@ -255,6 +256,35 @@ def test_the_seed_reaches_the_program(load_mlir):
     for seed in (0, 5, 2**64 - 1):
         assert program([], seed=seed) == [seed]
     assert program([], seed=-1) == [2**64 - 1]
+
+
+def test_a_call_begins_with_nothing_counted(load_mlir):
+    """And with what is known of the process, which no call changes."""
+    counts = ("gates", "operations", "stages", "launches", "to_device", "to_host")
+    offsets = {name: getattr(CallContext, name).offset for name in (*counts, "memory")}
+    loads = [
+        f"""
+        %p_{name} = llvm.getelementptr %context[{offset}] : (!llvm.ptr) -> !llvm.ptr, i8
+        %{name} = llvm.load %p_{name} : !llvm.ptr -> i64"""
+        for name, offset in offsets.items()
+    ]
+    stores = [f"llvm.store %seven, %p_{name} : i64, !llvm.ptr\n" for name in counts]
+    program = load_mlir(
+        f"""() -> tensor<7xi64> {{ {"".join(loads)}
+            %seven = llvm.mlir.constant(7 : i64) : i64
+            {"".join(stores)}
+            %result = tensor.from_elements {", ".join(f"%{name}" for name in offsets)}
+                : tensor<7xi64>
+            return %result : tensor<7xi64>
+        }}""",
+        "",
+        "int64[1]",
+    )
+    for _ in range(2):
+        *counted, memory = program([])[0]
+        assert not any(counted)
+        assert memory == available_memory()
+        assert program.work == EngineWork(7, 7, 7, 7, 7, 7)
 
 
 def test_a_library_that_is_gone(mlir_program, tmp_path):
