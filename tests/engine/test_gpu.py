@@ -164,6 +164,75 @@ def test_what_is_not_done_there_is_done_on_the_host(register: Callable) -> None:
     np.testing.assert_allclose(state.amplitudes, flipped, atol=state.within(1e-12))
 
 
+def test_amplitudes_are_copied_where_they_are_old_and_nowhere_else(register: Callable) -> None:
+    state, amplitudes = prepared(register, 12, 8)
+    size = (8 if state.is_single else 16) << 12
+    before = np.zeros(2, int)
+
+    def copies() -> tuple[int, int]:
+        """Copies of all amplitudes since the last time: to the GPU, and back."""
+        now = np.array([state.context.to_device, state.context.to_host])
+        there, back = (now - before) // size  # all else is less
+        before[:] = now
+        return int(there), int(back)
+
+    state.inner(state)  # which brings wires into their order
+    state.gate("PauliX", [0])
+    amplitudes = amplitudes.reshape(2, -1)[::-1].ravel()
+    copies()
+    assert state.pauli("expval_pauli", [(1.0, "", ())]) == pytest.approx(1.0, abs=1e-5)
+    assert copies() == (0, 0)
+    for _ in range(2):
+        found = state.density_matrix([0])
+        tensor = amplitudes.reshape(2, -1)
+        np.testing.assert_allclose(found, tensor @ tensor.conj().T, atol=state.within(1e-12))
+        np.testing.assert_allclose(state.amplitudes, amplitudes, atol=state.within(1e-12))
+        state.sample(range(12), 5)
+        state.pauli("var_pauli", [(1.0, "X", (0,))])
+        assert state.inner(state).real == pytest.approx(1.0, abs=state.within(1e-12, 1e-5))
+        state.probabilities([3])
+    assert copies() == (0, 1)
+
+    random = np.random.default_rng(9)
+    for _ in range(2):
+        matrix = np.linalg.qr(random.normal(size=(8, 8)) + 1j * random.normal(size=(8, 8)))[0]
+        state.unitary(matrix, [0, 1, 2])  # on the processor
+        amplitudes = (matrix @ amplitudes.reshape(8, -1)).ravel()
+    np.testing.assert_allclose(state.amplitudes, amplitudes, atol=state.within(1e-12))
+    assert copies() == (0, 0)
+    for _ in range(2):
+        weights = (np.abs(amplitudes) ** 2).reshape(2, -1).sum(axis=1)
+        np.testing.assert_allclose(state.probabilities([0]), weights, atol=state.within(1e-12))
+        np.testing.assert_allclose(state.amplitudes, amplitudes, atol=state.within(1e-12))
+    assert copies() == (1, 0)
+
+    state.gate("PauliX", [0])
+    amplitudes = amplitudes.reshape(2, -1)[::-1].ravel()
+    np.testing.assert_allclose(state.amplitudes, amplitudes, atol=state.within(1e-12))
+    assert copies() == (0, 1)
+    state.measure(0, postselect=1)  # there, and what is left is normalised
+    other = state.copy()
+    amplitudes.reshape(2, -1)[0] = 0
+    amplitudes /= np.linalg.norm(amplitudes)
+    assert copies() == (0, 0)
+    for each in (state, other):
+        np.testing.assert_allclose(each.amplitudes, amplitudes, atol=state.within(1e-12))
+    assert copies() == (0, 2)
+    other.release()
+
+
+def test_sums_and_products_of_states(register: Callable) -> None:
+    state, amplitudes = prepared(register, 6, 9)
+    other = state.copy()
+    other.gate("PauliX", [0])
+    other.scale_add(state, 2j)
+    wanted = amplitudes.reshape(2, -1)[::-1].ravel() + 2j * amplitudes
+    np.testing.assert_allclose(other.amplitudes, wanted, atol=state.within(1e-12, 1e-5))
+    difference = state.inner(other) - np.vdot(amplitudes, wanted)
+    assert abs(difference) < state.within(1e-12, 1e-5)
+    other.release()
+
+
 def test_angles_that_are_no_numbers_spoil_the_state(register: Callable) -> None:
     state = register(2)
     state.gate("RX", [0], float("nan"))

@@ -102,6 +102,34 @@ def test_samples_are_those_of_the_processor(on_gpu) -> None:
     assert there.report().work.to_host == 16 << 4  # the amplitudes
 
 
+def test_steps_of_the_processor_between_those_of_the_gpu(on_gpu) -> None:
+    """Amplitudes are copied where they have changed on the other side, and once for all reads."""
+    wires, random = 12, np.random.default_rng(3)
+    matrix = np.linalg.qr(random.normal(size=(8, 8)) + 1j * random.normal(size=(8, 8)))[0]
+    hermitian = matrix[:4, :4] + matrix[:4, :4].conj().T
+
+    def circuit(x):
+        for step in range(3):
+            for wire in range(wires):
+                qml.RY(x * (wire + 1 + step), wires=wire)
+            qml.CNOT(wires=[0, wires - 1])
+            qml.QubitUnitary(matrix, wires=[0, 3, 6])
+        return (
+            qml.expval(qml.PauliZ(0)),
+            qml.var(qml.PauliX(0) @ qml.PauliY(3)),
+            qml.var(qml.Hermitian(hermitian, wires=[6, 1])),
+            qml.expval(qml.Hermitian(hermitian, wires=[0, 3])),
+            qml.probs(wires=[3, 0]),
+        )
+
+    run = qjit(qml.QNode(circuit, qml.device("lightning.qubit", wires=wires)), target_device="gpu")
+    wanted = qml.QNode(circuit, qml.device("default.qubit", wires=wires))
+    for found, value in zip(run(0.4), wanted(0.4), strict=True):
+        np.testing.assert_allclose(found, value, atol=1e-11)
+    work, size = run.report().work, 16 << wires
+    assert (work.to_device // size, work.to_host // size) == (3, 3)
+
+
 def test_gradients(on_gpu) -> None:
     @qml.qnode(qml.device("lightning.qubit", wires=2))
     def circuit(x):

@@ -21,7 +21,12 @@ from diastase_engine.state_vector.device.records import (
     Stage,
     Words,
 )
-from diastase_engine.state_vector.device.residence import bits_there, bring, device_room
+from diastase_engine.state_vector.device.residence import (
+    bits_there,
+    bring,
+    change_there,
+    device_room,
+)
 from diastase_engine.state_vector.plan.plan import (
     fill_up,
     list_waiting,
@@ -245,6 +250,7 @@ def run_on_device(state: State) -> i1:
     state.stages += launches.stage_count
     if not copy_to_device(state, state.device_plan, state.buffer, launches.bytes):
         return False
+    change_there(state)
     for k in range(launches.stage_count):
         numbers = launches.stages + _STAGE_WORDS * k
         if numbers[3] != 0:

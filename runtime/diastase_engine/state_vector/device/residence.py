@@ -1,12 +1,12 @@
 """Where the amplitudes of a state are: on the host, or in the memory of a GPU.
 
 In a library that is built for a GPU (the setting `gpu`), operations are applied there, and the
-amplitudes stay there. `fetch` brings them to the host, for whatever is not done on a GPU and is
-done as without one; the next operation that is applied brings them back. So everything that the
-engine can do is done, and what was copied is counted.
+amplitudes stay there. What is not done on a GPU is done on the host, as without one. So everything
+that the engine can do is done, and what was copied is counted.
 
-`is_on_device` says where they are: 1, in the GPU's memory, and the host's is old; 0, on the host.
-Who reads the host's only (`flush_to_read`) leaves it at 1, as both are then the same.
+`residence` says where the amplitudes are the state's: `ON_HOST`, `ON_DEVICE`, or `ON_BOTH`. Who
+reads them makes a copy where they are not, and leaves both: `copy_back` on the host, `bring` on the
+GPU. Who changes them makes the other side's old: `fetch` on the host, `change_there` on the GPU.
 """
 
 from typing import TypeVar
@@ -25,6 +25,7 @@ from diastase_engine.state_vector.state.records import BLOCK_BYTES, LANE_BITS, L
 
 GPU = setting("gpu", 0)
 """1 in a library that is built for a GPU."""
+ON_HOST, ON_DEVICE, ON_BOTH = range(3)
 
 
 T = TypeVar("T")
@@ -66,34 +67,41 @@ def begin_on_device(state: State) -> None:
             one[lane] = 1.0 if lane == 0 else 0.0
         clear_on_device(state, state.device, bytes_of(state))
         copy_to_device(state, state.device, cast(one, ptr[f64]), BLOCK_BYTES >> 1)
-        state.is_on_device = 1
+        state.residence = ON_DEVICE
 
 
 @kernel
 def bring(state: State) -> i1:
-    """Bring the amplitudes to the GPU; false after an error."""
-    if state.is_on_device != 0:
+    """Have the amplitudes on the GPU, too; false after an error."""
+    if state.residence != ON_HOST:
         return can_use_gpu(state)
     if not has_device_memory(state):
         return False
     if not copy_to_device(state, state.device, cast(state.amplitudes, ptr[f64]), bytes_of(state)):
         return False
-    state.is_on_device = 1
+    state.residence = ON_BOTH
     return True
+
+
+@inline
+def change_there(state: State) -> None:
+    """Say that the amplitudes, which are on the GPU, are going to be changed there."""
+    state.residence = ON_DEVICE
 
 
 @kernel
 def copy_back(state: State) -> None:
     """Have the amplitudes on the host, too."""
-    if state.is_on_device != 0 and can_use_gpu(state):
-        copy_to_host(state, cast(state.amplitudes, ptr[f64]), state.device, bytes_of(state))
+    if state.residence == ON_DEVICE and can_use_gpu(state):
+        if copy_to_host(state, cast(state.amplitudes, ptr[f64]), state.device, bytes_of(state)):
+            state.residence = ON_BOTH
 
 
 @kernel
 def fetch(state: State) -> None:
     """Have the amplitudes on the host, where they are going to be changed."""
     copy_back(state)
-    state.is_on_device = 0
+    state.residence = ON_HOST
 
 
 @kernel
@@ -101,7 +109,7 @@ def copy_there(state: State, source: State) -> None:
     """Make a state equal to another one, which is on the GPU."""
     if has_device_memory(state):
         copy_on_device(state, state.device, source.device, bytes_of(state))
-        state.is_on_device = 1
+        state.residence = ON_DEVICE
 
 
 @kernel

@@ -20,7 +20,12 @@ from diastase_engine.state_vector.device.records import (
     Scaling,
     Sums,
 )
-from diastase_engine.state_vector.device.residence import bits_there, bring, device_room
+from diastase_engine.state_vector.device.residence import (
+    bits_there,
+    bring,
+    change_there,
+    device_room,
+)
 from diastase_engine.state_vector.state.records import State, Term, free, malloc, memset
 from diastase_runtime.abi import GRIDS
 
@@ -92,6 +97,7 @@ def normalise_there(state: State) -> None:
         run.count = 2 << bits_there(state)
         run.factor = 1.0 / square_root(weights[0])
         words = cast(run, ptr[i64])
+        change_there(state)
         launch(state, MULTIPLY_ALL, blocks_for(run.count), words, size_of(Scaling))
 
 

@@ -7,7 +7,12 @@ both are brought into the user's order before they meet.
 from diastase_engine.call_context import SIZE_MISMATCH, CallContext, fail
 from diastase_engine.language import *
 from diastase_engine.state_vector.gates.decompositions import exchange_bits
-from diastase_engine.state_vector.queue.queue import flush, forget_waiting, overwrite
+from diastase_engine.state_vector.queue.queue import (
+    flush,
+    flush_to_read,
+    forget_waiting,
+    overwrite,
+)
 from diastase_engine.state_vector.state.checks import cannot_run
 from diastase_engine.state_vector.state.parallel import clear
 from diastase_engine.state_vector.state.records import BLOCK_BYTES, State
@@ -15,17 +20,16 @@ from diastase_engine.state_vector.state.records import BLOCK_BYTES, State
 
 @kernel
 def restore_order(state: State) -> None:
-    """Apply all operations and move amplitudes so that wire 0 is the most significant bit."""
+    """Let operations move amplitudes so that wire 0 is the most significant bit."""
     for wire in range(state.qubits):
         bit, wanted = state.bit_of_wire[wire], state.qubits - 1 - wire
         if bit != wanted:
             exchange_bits(state, bit, wanted)
-    flush(state)
 
 
 @kernel
-def can_meet(context: CallContext, first: State, second: State, site: i64) -> i1:
-    """Bring two states into the same order; false where they do not fit or after an error."""
+def are_in_order(context: CallContext, first: State, second: State, site: i64) -> i1:
+    """Let operations bring two states into the same order; false where that cannot be."""
     if cannot_run(context, first) or is_null(second):
         return False
     if first.qubits != second.qubits:
@@ -33,6 +37,16 @@ def can_meet(context: CallContext, first: State, second: State, site: i64) -> i1
         return False
     restore_order(first)
     restore_order(second)
+    return True
+
+
+@kernel
+def can_meet(context: CallContext, first: State, second: State, site: i64) -> i1:
+    """Bring two states into the same order, to be changed; false where that cannot be."""
+    if not are_in_order(context, first, second, site):
+        return False
+    flush(first)
+    flush(second)
     return True
 
 
@@ -65,8 +79,10 @@ def state_scale_add(
 def inner_product(context: CallContext, bra: State, ket: State, site: i64, out: ptr[f64]) -> None:
     """Write <bra|ket>, zero after an error."""
     out[0], out[1] = 0.0, 0.0
-    if not can_meet(context, bra, ket, site):
+    if not are_in_order(context, bra, ket, site):
         return
+    flush_to_read(bra)
+    flush_to_read(ket)
     real = broadcast_wide(0.0)
     imaginary = broadcast_wide(0.0)
     for block in range(bra.blocks):

@@ -20,6 +20,7 @@ from diastase_engine.call_context import (
 from diastase_engine.language import *
 from diastase_engine.state_vector.device.residence import (
     GPU,
+    ON_HOST,
     begin_on_device,
     copy_there,
     if_gpu,
@@ -115,7 +116,7 @@ def begin_state(
     state.buffer = null(ptr[f64])
     state.buffer_bytes = 0
     state.device, state.device_plan, state.device_plan_bytes = 0, 0, 0
-    state.is_on_device, state.site = 0, -1
+    state.residence, state.site = ON_HOST, -1
     state.support = -1
     state.spoilt, state.has_any_norm = 0, 0
     state.gates, state.applied, state.stages = 0, 0, 0
@@ -202,7 +203,7 @@ def state_copy(context: CallContext, state: State, site: i64) -> State:
         copy.bit_of_wire[wire] = state.bit_of_wire[wire]
     if GPU == 1:
         copy.site = site
-        if state.is_on_device != 0:
+        if state.residence != ON_HOST:
             copied_there(copy, state)
             return copy
     write_bulk(

@@ -8,7 +8,7 @@ only. A test runs random circuits with and without fusion.
 
 from diastase_engine.language import *
 from diastase_engine.state_vector.device.launches import run_on_device
-from diastase_engine.state_vector.device.residence import GPU, copy_back, fetch, if_gpu
+from diastase_engine.state_vector.device.residence import GPU, ON_HOST, copy_back, fetch, if_gpu
 from diastase_engine.state_vector.device.sums import normalise_there
 from diastase_engine.state_vector.operations.captured import capture_operation
 from diastase_engine.state_vector.operations.fusion import multiply_last, note, settle
@@ -71,7 +71,7 @@ def overwrite(state: State) -> None:
     if GPU == 1:
         if state.qubits < LANE_BITS:
             fetched(state)  # with the lanes that stay zero
-        state.is_on_device = 0
+        state.residence = ON_HOST
 
 
 @kernel

@@ -133,8 +133,8 @@ class State(Record):
     device_plan: i64
     device_plan_bytes: i64
     """There, too: what is to be launched."""
-    is_on_device: i64
-    """1 where these amplitudes are the state's, and those on the host are not."""
+    residence: i64
+    """Which amplitudes are the state's: those on the host, those there, or both."""
     site: i64
     """Where the state was made: what a GPU fails at, fails there."""
     has_any_norm: i64
