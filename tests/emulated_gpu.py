@@ -270,6 +270,8 @@ class EmulatedDriver:
         return 0
 
     def cuModuleGetFunction(self, function: Any, module: Any, name: bytes) -> int:
+        if self.failing[0] == "cuModuleGetFunction":
+            return self.failing[1]
         grid = getattr(self._modules[module.value - 1], name.decode())
         function._obj.value = ctypes.cast(grid, ctypes.c_void_p).value
         return 0

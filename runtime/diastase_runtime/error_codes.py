@@ -15,6 +15,9 @@ def _gpu_function(number: Any) -> str:
     return GPU_FUNCTIONS[number] if isinstance(number, int) else str(number)
 
 
+_GPU_ADVICE = {2: "the GPU has too little memory left, which other processes may use, too"}
+"""By CUDA's codes; how much was wanted is known only where the program asked for it."""
+
 _EXCEPTIONS: dict[int, Callable[[str, Sequence[int]], DiastaseError]] = {
     ErrorCode.WIRE_OUT_OF_RANGE: lambda construct, detail: errors.WireOutOfRangeError(
         construct=construct, wire=detail[0], num_wires=detail[1]
@@ -58,6 +61,7 @@ _EXCEPTIONS: dict[int, Callable[[str, Sequence[int]], DiastaseError]] = {
         construct=construct,
         code=detail[0],
         function=_gpu_function(detail[1]),
+        advice=_GPU_ADVICE.get(detail[0], errors.GpuFailedError.advice),
     ),
     ErrorCode.ASSERTION_FAILED: lambda what, detail: errors.DebugAssertionError(what=what),
     ErrorCode.INVALID_VALUE: lambda construct, detail: errors.InvalidValueError(what=construct),

@@ -476,7 +476,8 @@ class GpuFailedError(DiastaseError, RuntimeError):
 
     The message has CUDA's own code. Code 3 is that of a process that was forked from one that had
     used the GPU, which CUDA does not allow: start it anew (`multiprocessing`'s method `"spawn"`).
-    Memory of the GPU that does not suffice is an `OutOfMemoryError`.
+    Memory of the GPU that does not suffice is an `OutOfMemoryError`; code 2 is that of a driver
+    that has none left for itself.
     """
 
     title: ClassVar[str] = "The GPU failed"

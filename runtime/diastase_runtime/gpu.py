@@ -27,6 +27,7 @@ _CAPABILITY = (75, 76)
 _WHAT = {
     2: "it has too little memory",
     100: "there is no NVIDIA GPU",
+    218: "the driver does not take the kernels",
     222: "the driver is too old for the kernels",
     803: "the driver in the kernel is of another version than its library",
 }
@@ -53,6 +54,15 @@ def open_driver() -> Any:
     raise GpuUnavailableError(reason=f"CUDA's driver, {_DRIVERS[0]}, is not installed")
 
 
+def why_no_gpu() -> str:
+    """Why there is no GPU that programs can run on; "" where there is one."""
+    try:
+        find_gpu()
+    except GpuUnavailableError as error:
+        return error.reason
+    return ""
+
+
 def find_gpu() -> Gpu:
     """The GPU that programs run on; a `GpuUnavailableError` says why there is none."""
     if _used_in and os.getpid() not in _used_in:
@@ -69,29 +79,26 @@ def name_of_gpu() -> str:
 @cache
 def _found() -> Gpu:
     driver = open_driver()
-    _check(driver.cuInit(0), "cuInit")
+    _call(driver, "cuInit", 0)
     number, device, context = ctypes.c_int(), ctypes.c_int(), ctypes.c_void_p()
-    _check(driver.cuDriverGetVersion(ctypes.byref(number)), "cuDriverGetVersion")
+    _call(driver, "cuDriverGetVersion", ctypes.byref(number))
     version = divmod(number.value // 10, 100)
     if version < _OLDEST_DRIVER:
         found, wanted = (".".join(map(str, each)) for each in (version, _OLDEST_DRIVER))
         raise GpuUnavailableError(reason=f"the driver is for CUDA {found}, {wanted} is needed")
-    _check(driver.cuDeviceGet(ctypes.byref(device), 0), "cuDeviceGet")
+    _call(driver, "cuDeviceGet", ctypes.byref(device), 0)
     capability = [0, 0]
     for place, attribute in enumerate(_CAPABILITY):
-        result = driver.cuDeviceGetAttribute(ctypes.byref(number), attribute, device)
-        _check(result, "cuDeviceGetAttribute")
+        _call(driver, "cuDeviceGetAttribute", ctypes.byref(number), attribute, device)
         capability[place] = number.value
     name, memory = ctypes.create_string_buffer(128), ctypes.c_size_t()
-    _check(driver.cuDeviceGetName(name, len(name), device), "cuDeviceGetName")
+    _call(driver, "cuDeviceGetName", name, len(name), device)
     if (capability[0], capability[1]) < _OLDEST_GPU:
         found, wanted = (".".join(map(str, each)) for each in (capability, _OLDEST_GPU))
         text = f"{name.value.decode()} has compute capability {found}, {wanted} is needed"
         raise GpuUnavailableError(reason=text)
-    _check(driver.cuDeviceTotalMem_v2(ctypes.byref(memory), device), "cuDeviceTotalMem")
-    _check(
-        driver.cuDevicePrimaryCtxRetain(ctypes.byref(context), device), "cuDevicePrimaryCtxRetain"
-    )
+    _call(driver, "cuDeviceTotalMem_v2", ctypes.byref(memory), device)
+    _call(driver, "cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
     _used_in.add(os.getpid())
     return Gpu(
         name.value.decode(), (capability[0], capability[1]), memory.value, context.value or 0
@@ -104,18 +111,16 @@ def is_for_gpu(kind: Engine, library: ctypes.CDLL) -> bool:
 
 
 def use_gpu(kind: Engine, library: ctypes.CDLL) -> None:
-    """Give an engine the GPU."""
+    """Give an engine the GPU; a `GpuUnavailableError` says why it cannot have it."""
     found, driver = find_gpu(), open_driver()
     module, function = ctypes.c_void_p(), ctypes.c_void_p()
-    _check(driver.cuCtxSetCurrent(ctypes.c_void_p(found.context)), "cuCtxSetCurrent")
+    _call(driver, "cuCtxSetCurrent", ctypes.c_void_p(found.context))
     text = ctypes.c_char.in_dll(library, library_symbol(kind, GRIDS_TEXT))
-    loaded = driver.cuModuleLoadData(ctypes.byref(module), ctypes.byref(text))
-    _check(loaded, "cuModuleLoadData")
-    words = [_address(getattr(driver, name)) for name in GPU_FUNCTIONS]
+    _call(driver, "cuModuleLoadData", ctypes.byref(module), ctypes.byref(text))
+    words = [_address(_function(driver, name)) for name in GPU_FUNCTIONS]
     words.append(found.context)
     for name in GRIDS:
-        result = driver.cuModuleGetFunction(ctypes.byref(function), module, name.encode())
-        _check(result, "cuModuleGetFunction")
+        _call(driver, "cuModuleGetFunction", ctypes.byref(function), module, name.encode())
         words.append(function.value or 0)
     tell: Callable[..., object] = library[library_symbol(kind, "use_gpu")]
     tell((ctypes.c_int64 * len(words))(*words))
@@ -130,7 +135,15 @@ def _address(function: Any) -> int:
     return ctypes.cast(function, ctypes.c_void_p).value or 0
 
 
-def _check(code: int, function: str) -> None:
+def _function(driver: Any, name: str) -> Any:
+    try:
+        return getattr(driver, name)
+    except AttributeError:
+        raise GpuUnavailableError(reason=f"CUDA's driver has no function {name}") from None
+
+
+def _call(driver: Any, name: str, *arguments: Any) -> None:
+    code: int = _function(driver, name)(*arguments)
     if code != 0:
         what = _WHAT.get(code, "it cannot be used")
-        raise GpuUnavailableError(reason=f"{what}: {function} returned CUDA's error {code}")
+        raise GpuUnavailableError(reason=f"{what}: {name} returned CUDA's error {code}")

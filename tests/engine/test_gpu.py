@@ -259,6 +259,18 @@ def test_too_little_memory_is_an_error(gpu: EmulatedGpu, register: Callable) -> 
     )
 
 
+def test_memory_that_a_launch_has_not_is_of_no_known_size(
+    gpu: EmulatedGpu, register: Callable
+) -> None:
+    state = register(3)
+    gpu.settings(failing=4, failure=2)
+    state.gate("Hadamard", [0])
+    state.probabilities()
+    code, _, detail = state.error
+    assert code == ErrorCode.GPU_FAILED
+    assert (detail[0], GPU_FUNCTIONS[detail[1]]) == (2, "cuLaunchKernel")
+
+
 @pytest.mark.parametrize("failing", range(1, 12))
 def test_whatever_fails_is_an_error(gpu: EmulatedGpu, register: Callable, failing: int) -> None:
     gpu.settings(failing=failing, failure=719)

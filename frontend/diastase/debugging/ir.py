@@ -29,6 +29,7 @@ from diastase.jit.options.ir_errors import (
 from diastase.jit.options.options import QjitOptions
 from diastase.jit.options.pipelines import named_stage
 from diastase.jit.qjit import QJIT
+from diastase.jit.stages.loading import load_program
 from diastase.jit.stages.stages import Compiled, Lowered, Traced
 from diastase_mlir import (
     Compilation,
@@ -255,7 +256,8 @@ def compile_from_mlir(ir: str, compile_options: QjitOptions | None = None) -> "C
     compilation = compile_module(module, given.for_compiler(module.name))
     if any(entry.library == "callback" for entry in compilation.artifact.imports):
         raise NeedsPythonError(program=module.name, what="a callback")
-    return CompiledModule(module, shapes, compilation, Executable(compilation.artifact), given)
+    loaded = load_program(compilation, (), given.target_device)
+    return CompiledModule(module, shapes, loaded.compilation, loaded.executable, given)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

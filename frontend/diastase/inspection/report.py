@@ -69,6 +69,8 @@ class Report:
     """What the engine did in the last call: gates before and after fusion; None before a call."""
     gpu: str | None = None
     """The GPU on which state vectors are; None where they are on the processor."""
+    no_gpu: str | None = None
+    """Why they are on none, with `target_device="auto"`."""
     costs: Mapping[str, Any] = field(default_factory=dict[str, Any])
     """Estimates for classical code, before fusion: `flops`, `transcendentals`, `bytes accessed`."""
     memory: Mapping[str, Any] = field(default_factory=dict[str, Any])
@@ -109,7 +111,7 @@ class Report:
             lines.append(f"  kernels of BLAS: {self.blas_core}")
         lines += [f"  simulated: {each}" for each in self.methods]
         lines += _circuit_lines(self.circuits, self.work)
-        lines += _gpu_lines(self.gpu, self.work)
+        lines += _gpu_lines(self.gpu, self.no_gpu, self.work)
         lines += _cost_lines(self.costs, self.memory)
         if self.timings:
             total = sum(self.timings.values()) * 1000
@@ -139,8 +141,10 @@ def _circuit_lines(circuits: CircuitCosts, work: EngineWork | None) -> list[str]
     return lines
 
 
-def _gpu_lines(gpu: str | None, work: EngineWork | None) -> list[str]:
+def _gpu_lines(gpu: str | None, no_gpu: str | None, work: EngineWork | None) -> list[str]:
     """Where state vectors are, and what the last call did there."""
+    if no_gpu is not None:
+        return [f"  state vectors on the processor: {no_gpu}"]
     if gpu is None:
         return []
     lines = [f"  state vectors on a GPU: {gpu}"]
@@ -197,8 +201,9 @@ def report_of(
     compilation: Compilation | None = None,
     work: EngineWork | None = None,
     gpu: str | None = None,
+    no_gpu: str | None = None,
 ) -> Report:
-    """Gather what the stages know: the last two once there is machine code, and a call of it."""
+    """Gather what the stages know: the last four once there is machine code, and a call of it."""
     program = traced.program
     circuits = circuit_costs_of(program.jaxpr, argument_names, program.dimensions.values)
     described = [callback.equation for callback in module.callbacks]
@@ -218,6 +223,7 @@ def report_of(
         methods=traced.methods,
         work=work,
         gpu=gpu,
+        no_gpu=no_gpu,
         costs=costs,
         memory=_memory(traced, circuits, compilation),
         libraries=libraries,

@@ -15,7 +15,7 @@ import pytest
 
 from diastase import cond, for_loop, grad, measure, qjit
 from diastase.jit.options.errors import InvalidOptionError
-from diastase_runtime import gpu, load
+from diastase_runtime import gpu, libraries, load
 from diastase_runtime.errors import GpuFailedError, GpuUnavailableError, OutOfMemoryError
 from emulated_gpu import EmulatedDriver, emulated
 
@@ -204,6 +204,36 @@ def test_saved_functions_run_on_the_processor(on_gpu, tmp_path: Path) -> None:
     np.testing.assert_allclose(load(tmp_path / "saved.diastase")(0.1)[1], wanted[1], atol=1e-12)
 
 
+def test_memory_that_a_launch_has_not_is_an_error_that_says_so(on_gpu) -> None:
+    run = qjit(circuit_of(3), target_device="gpu")
+    run(0.1)
+    on_gpu.settings(failing=8, failure=2)
+    with pytest.raises(GpuFailedError, match=r"(?s)error 2.*too little memory left"):
+        run(0.1)
+
+
+@pytest.mark.parametrize(
+    ("function", "code"), [("cuModuleLoadData", 218), ("cuModuleGetFunction", 500)]
+)
+def test_a_driver_that_does_not_take_the_kernels(
+    driver: EmulatedDriver, monkeypatch: pytest.MonkeyPatch, function: str, code: int
+) -> None:
+    monkeypatch.setattr(driver, "failing", (function, code))
+    libraries._engine.cache_clear()  # what is loaded before needs no kernels
+    failure = f"{function} returned CUDA's error {code}"
+    with emulated(driver):
+        with pytest.raises(GpuUnavailableError, match=failure):
+            qjit(circuit_of(3), target_device="gpu")(0.1)
+        run = qjit(circuit_of(3), target_device="auto")
+        for found, wanted in zip(run(0.1), qjit(circuit_of(3))(0.1), strict=True):
+            np.testing.assert_allclose(found, wanted, atol=1e-12)
+        report = run.report()
+        assert report.gpu is None
+        assert report.work.launches == 0
+        assert failure in report.no_gpu
+        assert f"state vectors on the processor: {report.no_gpu}" in str(report)
+
+
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
@@ -225,6 +255,20 @@ def test_why_there_is_no_gpu(
         run = qjit(circuit_of(3), target_device="auto")
         run(0.1)
         assert run.report().gpu is None
+        assert reason in run.report().no_gpu
+        classical = qjit(lambda x: 2 * x, target_device="auto")
+        classical(1.0)
+        assert classical.report().no_gpu is None
+
+
+def test_a_driver_without_a_function() -> None:
+    reason = "CUDA's driver has no function cuInit"
+    with emulated(object()):
+        with pytest.raises(GpuUnavailableError, match=reason):
+            qjit(circuit_of(3), target_device="gpu")(0.1)
+        run = qjit(circuit_of(3), target_device="auto")
+        run(0.1)
+        assert run.report().no_gpu == reason
 
 
 def test_without_a_driver_there_is_no_gpu(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,8 +37,7 @@ from diastase.jit.options.errors import (
 from diastase_mlir.diagnostics import at, user_span
 from diastase_mlir.options import file_name
 from diastase_runtime.counts import CountsForm
-from diastase_runtime.errors import GpuUnavailableError
-from diastase_runtime.gpu import find_gpu
+from diastase_runtime.gpu import find_gpu, why_no_gpu
 from diastase_toolchain.lazy_import import LazyModule
 
 if TYPE_CHECKING:
@@ -321,15 +320,11 @@ class QjitOptions:
 
 def is_on_gpu(target_device: TargetDevice) -> bool:
     """Whether state vectors are to be on a GPU; an error where that must be and cannot."""
-    if target_device == "cpu":
-        return False
-    try:
+    if target_device == "auto":
+        return not why_no_gpu()
+    if target_device == "gpu":
         find_gpu()
-    except GpuUnavailableError:
-        if target_device == "auto":
-            return False
-        raise
-    return True
+    return target_device == "gpu"
 
 
 CompileOptions = QjitOptions

@@ -8,7 +8,7 @@ them against the types it was compiled for, and never compiles again.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
@@ -21,8 +21,9 @@ from diastase.inspection.costs import MemoryStatistics, bytes_of, cost_of
 from diastase.inspection.progress import progress_of
 from diastase.inspection.report import Report, notebook_page, report_of
 from diastase.jit.options.errors import InvalidOptionError
-from diastase.jit.options.options import CountsForm
+from diastase.jit.options.options import CountsForm, TargetDevice
 from diastase.jit.stages.argument_checks import SizePattern, check_arguments, refuse_trained
+from diastase.jit.stages.loading import load_program
 from diastase.jit.stages.prepared_call import PreparedCall
 from diastase.jit.stages.shared_memory import shared
 from diastase.tracing.trace import TracedProgram
@@ -34,7 +35,7 @@ from diastase_mlir import (
     compile_program,
     when_whole,
 )
-from diastase_runtime import EngineWork, Executable, exchange_engine
+from diastase_runtime import EngineWork, exchange_engine
 from diastase_runtime.abi import STATE_VECTORS
 from diastase_runtime.gpu import name_of_gpu
 from diastase_runtime.static_arguments import Static
@@ -71,6 +72,9 @@ class Interface:
     counts: CountsForm = "dict"
     static: Static = ()
     """Values of static arguments, which are part of the program."""
+    target_device: TargetDevice = "cpu"
+    no_gpu: str = ""
+    """Why state vectors are not on a GPU, where that was asked for if it can be."""
     report: Callable[[str], None] = field(default=lambda line: None, repr=False)
     """Where a line about each step of the compilation goes (`verbose`)."""
 
@@ -143,9 +147,10 @@ class Stage:
         """Load what was compiled; a program found without its module calls no Python."""
         self._tell(compilation)
         callbacks = () if module is None else module.callbacks
-        executable = Executable(compilation.artifact, [callback.function for callback in callbacks])
+        loaded = load_program(compilation, callbacks, self.interface.target_device)
+        interface = replace(self.interface, no_gpu=loaded.no_gpu or self.interface.no_gpu)
         call = PreparedCall(
-            executable,
+            loaded.executable,
             self.traced.in_avals,
             self.traced.out_avals,
             self.out_tree,
@@ -154,7 +159,7 @@ class Stage:
         )
         seconds = self.tracing_seconds
         return Compiled(
-            self.interface, self.traced, module, compilation, call, call, tracing_seconds=seconds
+            interface, self.traced, module, loaded.compilation, call, call, tracing_seconds=seconds
         )
 
     def _report_of(
@@ -172,15 +177,17 @@ class Stage:
             module,
             compilation,
             work,
-            self._gpu(compilation),
+            *self._gpu(compilation),
         )
 
-    def _gpu(self, compilation: Compilation | None) -> str | None:
-        """The GPU on which the program has state vectors, if it has any there."""
-        if compilation is None or not self.interface.options.on_gpu:
-            return None
-        artifact = compilation.artifact
-        return name_of_gpu() if any(getattr(artifact, name) for name in STATE_VECTORS) else None
+    def _gpu(self, compilation: Compilation | None) -> tuple[str | None, str | None]:
+        """The GPU on which the program has state vectors, or why they are on none."""
+        artifact = None if compilation is None else compilation.artifact
+        if not any(getattr(artifact, name, None) for name in STATE_VECTORS):
+            return None, None
+        no_gpu = self.interface.no_gpu
+        is_there = self.interface.options.on_gpu and not no_gpu
+        return name_of_gpu() if is_there else None, no_gpu or None
 
     def _tell(self, compilation: Compilation) -> None:
         report = self.interface.report

@@ -33,6 +33,7 @@ from diastase.tracing.signatures import Call, Signature
 from diastase.tracing.trace import TracedProgram, trace
 from diastase_mlir.jax_compat import abstract_value, is_symbolic
 from diastase_runtime.errors import Span
+from diastase_runtime.gpu import why_no_gpu
 from diastase_toolchain.forks import without_forks
 from diastase_toolchain.gc_pause import fewer_collections
 from diastase_toolchain.lazy_import import LazyModule
@@ -134,6 +135,8 @@ def trace_call(
         options=options.for_compiler(signature.name),
         seed=options.seed,
         counts=options.counts,
+        target_device=options.target_device,
+        no_gpu=why_no_gpu() if options.target_device == "auto" else "",
         static=arguments.call.static,
         report=options.report,
     )

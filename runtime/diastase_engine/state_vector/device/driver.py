@@ -63,9 +63,12 @@ def use_gpu(table: ptr[i64]) -> None:
 
 @kernel
 def is_done(state: State, result: i32, function: i64, size: i64) -> i1:
-    """Whether a function did what it was asked; else the call has failed."""
+    """Whether a function did what it was asked; else the call has failed.
+
+    `size` is what was asked of `ALLOCATE`; others may want memory of which nothing is known.
+    """
     failure = to_integer(result)
-    if failure == OUT_OF_DEVICE_MEMORY:
+    if failure == OUT_OF_DEVICE_MEMORY and function == ALLOCATE:
         fail(state.context, OUT_OF_MEMORY, state.site, size, 0)
     elif failure != 0:
         fail(state.context, GPU_FAILED, state.site, failure, function)
@@ -105,7 +108,7 @@ def release_on_device(address: i64) -> None:
 @kernel
 def clear_on_device(state: State, address: i64, size: i64) -> None:
     """Set memory to zero."""
-    is_done(state, call_through(_DRIVER.fill, _FILL, address, 0, size), FILL, size)
+    is_done(state, call_through(_DRIVER.fill, _FILL, address, 0, size), FILL, 0)
 
 
 @kernel
@@ -115,7 +118,7 @@ def copy_to_device(state: State, address: i64, source: ptr[f64], size: i64) -> i
         return False
     state.context.to_device += size
     result = call_through(_DRIVER.to_device, _TO_DEVICE, address, source, size)
-    return is_done(state, result, TO_DEVICE, size)
+    return is_done(state, result, TO_DEVICE, 0)
 
 
 @kernel
@@ -125,13 +128,13 @@ def copy_to_host(state: State, target: ptr[f64], address: i64, size: i64) -> i1:
         return False
     state.context.to_host += size
     result = call_through(_DRIVER.to_host, _TO_HOST, target, address, size)
-    return is_done(state, result, TO_HOST, size)
+    return is_done(state, result, TO_HOST, 0)
 
 
 @kernel
 def copy_on_device(state: State, target: i64, source: i64, size: i64) -> i1:
     """Copy from one place there to another; false after an error."""
-    return is_done(state, call_through(_DRIVER.copy, _COPY, target, source, size), COPY, size)
+    return is_done(state, call_through(_DRIVER.copy, _COPY, target, source, size), COPY, 0)
 
 
 @kernel
@@ -149,4 +152,4 @@ def launch(state: State, grid: i64, blocks: i64, words: ptr[i64], size: i64) -> 
         driver.launch, _LAUNCH, driver.grids[grid], to_i32(blocks), 1, 1, THREADS, 1, 1, 0, 0,
         null(ptr[i64]), extra,
     )  # fmt: skip
-    is_done(state, result, LAUNCH, grid)
+    is_done(state, result, LAUNCH, 0)
