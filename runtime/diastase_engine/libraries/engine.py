@@ -210,12 +210,12 @@ class _Others:
         self.begin()
 
     def begin(self) -> None:
-        """Begin; also in a forked process, whose parent's other threads may have held the lock."""
-        self._lock = threading.Lock()
+        """Begin; also in a forked process, whose parent's other threads may have held a lock."""
+        self._locks: dict[str, threading.Lock] = {}
 
     def path(self, name: str) -> Path:
-        """Where a library is, the same for all threads."""
-        with self._lock:
+        """Where a library is, the same for all threads; who wants another one does not wait."""
+        with self._locks.setdefault(name, threading.Lock()):
             known = self._libraries.get(name)
             if known is None or not os.path.exists(known.library):  # somebody has emptied the cache
                 self._libraries[name] = library(name, _FOLDERS.get(name, name))
