@@ -16,24 +16,22 @@ from diastase_engine.language import (
     each_thread,
     f64,
     i64,
-    inline,
     kernel,
     lane_of,
     pair,
     pair_of,
     ptr,
     registers,
-    setting,
     shared_array,
     shuffle,
     stack_array,
     static,
 )
+from diastase_engine.state_vector.device.arithmetic import THREADS, add_up
 from diastase_toolchain import linker, machine_code
 from diastase_toolchain.ptx import ARCHITECTURE, TRIPLE, ptx
 from ptx_assembler import ARCHITECTURES, assembled, assembler
 
-THREADS = setting("threads")
 ORDERS = (0, 127, 37)
 """Threads as they are numbered, backwards, and mixed up."""
 
@@ -58,17 +56,6 @@ def combine(block: i64, arguments: Arrays) -> None:
         arguments.y[k] = arguments.factor * arguments.y[k] + turned
 
 
-@inline
-def total(parts: ptr[f64]) -> None:
-    """The sum of all, in the first place."""
-    half: i64 = THREADS >> 1
-    while half > 0:
-        for thread in each_thread():
-            if thread < half:
-                parts[thread] = parts[thread] + parts[thread + half]
-        half = half >> 1
-
-
 @kernel
 def squares(block: i64, arguments: Arrays) -> None:
     parts = shared_array(f64, THREADS)
@@ -78,7 +65,7 @@ def squares(block: i64, arguments: Arrays) -> None:
         if k < arguments.count:
             u, v = lane_of(arguments.x[k], 0), lane_of(arguments.x[k], 1)
             parts[thread] = u * u + v * v
-    total(parts)
+    add_up(parts)
     for thread in each_thread():
         if thread == 0:
             arguments.sums[block] = parts[0]

@@ -32,7 +32,7 @@ from diastase_engine.state_vector.adjoint.tiles import (
 )
 from diastase_engine.state_vector.plan.plan import ANY, fill_up, pick
 from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK
-from diastase_engine.state_vector.tiles.parity import FIRST_ROW, LAST_ROW
+from diastase_engine.state_vector.tiles.tile_operations import set_matrix
 
 LEAST_SAVED, RUN_SAVED = 6, 3
 """Where less is saved, operations are undone one by one; what a run that follows saves."""
@@ -71,29 +71,11 @@ def has_units(operation: Undone, side: i64) -> i1:
 
 
 @inline
-def in_lanes(operation: Undone, lanes: lane_set, side: int, index: int) -> vector:
-    """One number of the matrices in all lanes, for blocks of a side."""
-    otherwise = broadcast(operation.otherwise[index])
-    if side == 0:
-        return otherwise
-    return select(lanes, broadcast(operation.matched[index]), otherwise)
-
-
-@inline
 def write_side(operation: Undone, prepared: TileUndone, side: int) -> None:
     """Write the coefficients of blocks of a side."""
-    lanes = lanes_match(operation.mask & LANE_MASK, operation.value & LANE_MASK)
     vectors = cast(prepared, ptr[vector]) + SET_VECTORS * side
-    if operation.target < LANE_BITS:
-        bit = 1 << operation.target
-        is_last_row = lanes_match(bit, bit)
-        for k in static(range(4)):
-            first = in_lanes(operation, lanes, side, FIRST_ROW[k])
-            last = in_lanes(operation, lanes, side, LAST_ROW[k])
-            vectors[k] = select(is_last_row, last, first)
-    else:
-        for k in static(range(8)):
-            vectors[k] = in_lanes(operation, lanes, side, k)
+    lanes = set_matrix(operation, vectors, side == 1)
+    if operation.target >= LANE_BITS:
         for k in static(range(2)):
             phase = broadcast(operation.phases[k])
             if side == 1:

@@ -1,8 +1,10 @@
 """Complex numbers and sums in kernels of grids."""
 
 from diastase_engine.language import *
-from diastase_engine.state_vector.device.records import THREADS
 from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK, LANES
+
+THREADS = setting("threads")
+"""Of a block, whatever it has."""
 
 
 @inline

@@ -9,6 +9,8 @@ each lane the diagonal and the off-diagonal element of its row (four vectors); f
 operation, the first and the last element (four vectors), which on a lane are the same.
 """
 
+from typing import Any
+
 from diastase_engine.language import *
 from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK, Operation
 from diastase_engine.state_vector.state.small_matrices import is_identity, is_real, is_turning
@@ -71,7 +73,7 @@ def set_selectors(plan: Plan, tile: Tile, operation: Operation, prepared: TileOp
 
 
 @inline
-def in_lanes(operation: Operation, lanes: lane_set, is_matched: bool, index: int) -> vector:
+def in_lanes(operation: Any, lanes: lane_set, is_matched: bool, index: int) -> vector:
     """One number of the matrix, of a set for amplitudes that the blocks select, or do not."""
     if is_matched:
         return coefficient(operation, lanes, index)
@@ -79,11 +81,8 @@ def in_lanes(operation: Operation, lanes: lane_set, is_matched: bool, index: int
 
 
 @inline
-def set_coefficients(
-    operation: Operation, prepared: TileOperation, is_diagonal: i1, is_matched: bool
-) -> None:
-    """Write one of the two sets."""
-    vectors = cast(prepared, ptr[vector]) + (SET_VECTORS if is_matched else 0)
+def set_matrix(operation: Any, vectors: ptr[vector], is_matched: bool) -> lane_set:
+    """Write a set of a matrix, also one that is undone; return in which lanes it is `matched`."""
     lanes = lanes_match(operation.mask & LANE_MASK, operation.value & LANE_MASK)
     if operation.target < LANE_BITS:
         bit = 1 << operation.target
@@ -92,16 +91,22 @@ def set_coefficients(
             first = in_lanes(operation, lanes, is_matched, FIRST_ROW[k])
             last = in_lanes(operation, lanes, is_matched, LAST_ROW[k])
             vectors[k] = select(is_last_row, last, first)
-        if is_diagonal:
-            vectors[2] = vectors[0]
-            vectors[3] = vectors[1]
-    elif is_diagonal:
-        for k in static(range(2)):
-            vectors[k] = in_lanes(operation, lanes, is_matched, k)
-            vectors[k + 2] = in_lanes(operation, lanes, is_matched, k + 6)
     else:
         for k in static(range(8)):
             vectors[k] = in_lanes(operation, lanes, is_matched, k)
+    return lanes
+
+
+@inline
+def set_coefficients(
+    operation: Operation, prepared: TileOperation, is_diagonal: i1, is_matched: bool
+) -> None:
+    """Write one of the two sets."""
+    vectors = cast(prepared, ptr[vector]) + (SET_VECTORS if is_matched else 0)
+    set_matrix(operation, vectors, is_matched)
+    if is_diagonal:
+        last = vectors + (0 if operation.target < LANE_BITS else 6)
+        vectors[2], vectors[3] = last[0], last[1]
 
 
 @kernel
