@@ -43,6 +43,15 @@ def test_accesses_are_checked_and_variables_are_not():
     ]
 
 
+@pytest.mark.parametrize(
+    ("value", "size"),
+    [("<8 x double> %1", "64"), ("<8 x double>* %1", "8"), ("i64* %1", "8"), ("float 1.0", "4")],
+)
+def test_a_pointer_is_stored_as_one_whatever_is_there(value: str, size: str):
+    text = f"define void @f(ptr %0) {{\n  store {value}, ptr %0\n  ret void\n}}\n"
+    assert f"@diastase_write(ptr %0, i64 {size}, " in instrumented(text, "address")
+
+
 def test_arrays_on_the_stack_have_room_around_them_until_the_function_returns():
     found = calls(instrumented(TEXT, "address"), "poison_memory_region")
     assert [call.partition("(")[0] for call in found] == [

@@ -244,13 +244,12 @@ def _alignment(kind: str, rest: list[str]) -> int:
 
 def _leading_type(value: str) -> str:
     """The type at the beginning of a typed value."""
-    if value[0] not in "<{[":
-        return value.split(" ", 1)[0]
     depth = 0
     for place, character in enumerate(value):
         depth += (character in "<{[") - (character in ">}]")
-        if depth == 0:
-            return value[: place + 1]
+        if depth == 0 and character == " ":
+            kind = value[:place]
+            return "ptr" if kind.endswith("*") else kind  # llvmlite prints both kinds
     raise ValueError(f"no type: {value}")
 
 
