@@ -11,7 +11,7 @@ The first records are XLA's: structures of `xla/ffi/api/c_api.h`, as far as they
 begin with their size and a list of extensions, and a 32-bit field is followed by padding, so it is
 read as a number of 64 bits of which the upper half says nothing.
 
-The trap: `Plan` must match `diastase_runtime.xla_plans.Plan`; a test compares them.
+The trap: `Plan` must match `diastase_runtime.calls.xla_plans.Plan`; a test compares them.
 """
 
 from typing import Annotated

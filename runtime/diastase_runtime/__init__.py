@@ -8,10 +8,10 @@ compiled code and this package agree on is in `abi`.
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from diastase_runtime.arrays.memref import LARGEST_COPIED_RESULT
 from diastase_runtime.call_observer import Observer, observe
 from diastase_runtime.libraries import blas_core
 from diastase_runtime.loader import EngineWork, Executable, exchange_engine
-from diastase_runtime.memref import LARGEST_COPIED_RESULT
 
 if TYPE_CHECKING:
     from diastase_runtime import distributed

@@ -29,10 +29,15 @@ from diastase_runtime.abi import (
     CallContext,
     ErrorCode,
 )
+from diastase_runtime.arrays.frames import Argument, Frame, FrameLayout, UnfitError
+from diastase_runtime.arrays.memref import (
+    descriptor_words,
+    free,
+    result_reader,
+)
 from diastase_runtime.call_observer import Observer, observe_again, register, registered
 from diastase_runtime.error_codes import exception_of
 from diastase_runtime.errors import ArgumentTypeError, AssumptionError, LibraryLoadError
-from diastase_runtime.frames import Argument, Frame, FrameLayout, UnfitError
 from diastase_runtime.libraries import (
     is_on_gpu,
     open_library,
@@ -41,11 +46,6 @@ from diastase_runtime.libraries import (
     thread_pool,
     use_instead,
     with_better_engines,
-)
-from diastase_runtime.memref import (
-    descriptor_words,
-    free,
-    result_reader,
 )
 from diastase_runtime.python import called_by_programs, raised_by_a_handler
 

@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 
 from diastase_runtime.abi import ArrayType, CallbackType, library_symbol
+from diastase_runtime.arrays.memref import array_at, numpy_dtype
 from diastase_runtime.call_observer import called_back
 from diastase_runtime.errors import CallbackResultError
-from diastase_runtime.memref import array_at, numpy_dtype
 
 _FUNCTIONS = (
     "PyGILState_Ensure",

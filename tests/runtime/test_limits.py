@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from diastase import qjit
-from diastase_runtime import frames, process_limits
+from diastase_runtime import process_limits
+from diastase_runtime.arrays import frames
 from diastase_runtime.errors import OutOfMemoryError
 
 PHYSICAL = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

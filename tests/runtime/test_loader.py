@@ -14,6 +14,7 @@ import pytest
 from diastase_mlir import CompileOptions, compile_module
 from diastase_runtime import EngineWork, Executable
 from diastase_runtime.abi import Artifact, CallContext, ErrorCode, Site
+from diastase_runtime.arrays.memref import data_pointer
 from diastase_runtime.errors import (
     ArgumentTypeError,
     DiastaseError,
@@ -24,7 +25,6 @@ from diastase_runtime.errors import (
     ZeroStepError,
 )
 from diastase_runtime.libraries import open_library
-from diastase_runtime.memref import data_pointer
 from diastase_runtime.process_limits import available_memory
 from soak.measures import resident
 

@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from diastase_runtime.abi import ArrayType
-from diastase_runtime.memref import ALIGNMENT, LARGEST_COPIED_RESULT, data_pointer, result_reader
+from diastase_runtime.arrays.memref import (
+    ALIGNMENT,
+    LARGEST_COPIED_RESULT,
+    data_pointer,
+    result_reader,
+)
 
 malloc = ctypes.CDLL(None).malloc
 malloc.restype, malloc.argtypes = ctypes.c_void_p, (ctypes.c_size_t,)
@@ -45,7 +50,7 @@ def test_no_python_runs_where_a_large_result_is_freed():
 
 MAPPED = """
 import ctypes
-import diastase_runtime.memref
+import diastase_runtime.arrays.memref
 
 class Information(ctypes.Structure):
     _fields_ = [(name, ctypes.c_size_t) for name in "arena ordblks smblks hblks rest".split()]

@@ -81,7 +81,7 @@ def test_libraries_are_loaded_in_these_files_only():
         "runtime/diastase_runtime/gpu.py",
         "runtime/diastase_runtime/libraries.py",
         "runtime/diastase_runtime/loader.py",
-        "runtime/diastase_runtime/memref.py",
+        "runtime/diastase_runtime/arrays/memref.py",
         "runtime/diastase_runtime/python.py",
         "runtime/diastase_toolchain/background.py",
         "runtime/diastase_toolchain/checked/switch.py",

@@ -38,7 +38,7 @@ from diastase.quantum.measurements.measurements import process_name
 from diastase.quantum.operators.circuit_scope import CircuitScope
 from diastase.quantum.settings.circuit_passes import steps_of
 from diastase_mlir import span_of
-from diastase_runtime.counts import CountsForm, Found
+from diastase_runtime.arrays.counts import CountsForm, Found
 from diastase_runtime.distributed.errors import UnsharedShotsError
 from diastase_toolchain.lazy_import import LazyModule
 

@@ -25,8 +25,8 @@ from diastase.tracing.argument_errors import (
     UnhashableStaticArgumentError,
     UnknownStaticArgumentError,
 )
-from diastase_runtime import dlpack
-from diastase_runtime.static_arguments import split, typed_key
+from diastase_runtime.arrays import dlpack
+from diastase_runtime.calls.static_arguments import split, typed_key
 
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 _VARIADIC = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)

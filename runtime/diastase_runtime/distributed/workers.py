@@ -13,12 +13,12 @@ import threading
 from collections import OrderedDict
 from pathlib import Path
 
+from diastase_runtime.arrays.memref import keep_freed_memory_always
 from diastase_runtime.distributed.batches import Leaves
 from diastase_runtime.distributed.elements import Part, Work, run_range
 from diastase_runtime.distributed.errors import UnfitWorkerError
 from diastase_runtime.distributed.fitness import check_version
 from diastase_runtime.errors import DiastaseError
-from diastase_runtime.memref import keep_freed_memory_always
 from diastase_runtime.saved.errors import DamagedFileError
 from diastase_runtime.saved.function import SavedFunction, load_from
 from diastase_runtime.version import __version__

@@ -27,11 +27,12 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from diastase_runtime.abi import ABI_VERSION, LIBRARY_FIELDS, Artifact
+from diastase_runtime.arrays.frames import Frame
+from diastase_runtime.arrays.memref import numpy_dtype
+from diastase_runtime.calls.prepared_call import PreparedCall
+from diastase_runtime.calls.static_arguments import Static, split, typed_key
 from diastase_runtime.errors import AssumptionError, DiastaseError
-from diastase_runtime.frames import Frame
 from diastase_runtime.loader import Executable
-from diastase_runtime.memref import numpy_dtype
-from diastase_runtime.prepared_call import PreparedCall
 from diastase_runtime.saved import processors
 from diastase_runtime.saved.errors import (
     DamagedFileError,
@@ -48,7 +49,6 @@ from diastase_runtime.saved.manifest import (
 )
 from diastase_runtime.saved.pytrees import LEAF, Structure, builder, flatten
 from diastase_runtime.saved.serving import NUMBERS, leaf_key, serving, unserved
-from diastase_runtime.static_arguments import Static, split, typed_key
 from diastase_runtime.trusted_files import temporary_folder
 
 _MOST_PLANS = 2000

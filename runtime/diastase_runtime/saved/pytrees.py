@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any
 
-from diastase_runtime.counts import CountsForm, Found
+from diastase_runtime.arrays.counts import CountsForm, Found
 
 LEAF = "*"
 NONE = ("none",)

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from diastase_runtime import dlpack
-from diastase_runtime.memref import numpy_dtype
+from diastase_runtime.arrays import dlpack
+from diastase_runtime.arrays.memref import numpy_dtype
+from diastase_runtime.calls.static_arguments import Static, typed_key
 from diastase_runtime.saved.errors import UnservedArgumentsError, UnsharedArgumentError
 from diastase_runtime.saved.manifest import LeafType, Manifest, SavedProgram
 from diastase_runtime.saved.pytrees import Structure, builder
-from diastase_runtime.static_arguments import Static, typed_key
 
 NUMBERS = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 """What a number of Python's is, where no type says otherwise."""

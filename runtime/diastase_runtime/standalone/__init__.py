@@ -33,9 +33,9 @@ from diastase_runtime.abi import (
     Import,
     library_symbol,
 )
+from diastase_runtime.arrays.memref import sizes_and_strides
 from diastase_runtime.error_codes import message_templates
 from diastase_runtime.libraries import USED_BY_ENGINES, linear_algebra_symbol
-from diastase_runtime.memref import sizes_and_strides
 from diastase_runtime.process_limits import MOST_THREADS, VARIABLE
 
 _FOLDER = resources.files("diastase_runtime.standalone")

@@ -8,7 +8,7 @@ import pytest
 
 import diastase_runtime
 from diastase import qjit
-from diastase_runtime import dlpack
+from diastase_runtime.arrays import dlpack
 
 
 class Exchanged:

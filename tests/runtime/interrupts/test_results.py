@@ -2,7 +2,7 @@
 
 The exception is raised before each line in turn between the native call and the results, as a
 handler of signals may raise there; lines that begin right after one another, without a call
-between them, count as one (`diastase_runtime.memref.give_back`).
+between them, count as one (`diastase_runtime.arrays.memref.give_back`).
 """
 
 import gc
@@ -18,7 +18,8 @@ import pytest
 
 from diastase import qjit
 from diastase.jit.stages import prepared_call
-from diastase_runtime import loader, memref
+from diastase_runtime import loader
+from diastase_runtime.arrays import memref
 from soak.measures import allocated
 
 jax.config.update("jax_enable_x64", True)

@@ -25,7 +25,7 @@ from jax.tree_util import PyTreeDef
 
 from diastase.autograph.staging.selection import is_of_user_class, slots_of
 from diastase.jit.options.errors import DeepAttributeError
-from diastase_runtime.static_arguments import typed_key
+from diastase_runtime.calls.static_arguments import typed_key
 
 ABSENT = object()
 """The value of an attribute that is not there."""

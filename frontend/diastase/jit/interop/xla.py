@@ -1,8 +1,8 @@
 """Programs called by XLA: as the equation `program`, and for calls with many arrays.
 
 XLA calls one handler for all programs (`diastase_engine/xla_ffi.py`); the attribute of the call is
-the address of a plan (`diastase_runtime.xla_plans`). It means something in this process only, and
-says so: what XLA has compiled here and JAX kept on disk, no other process finds or can run.
+the address of a plan (`diastase_runtime.calls.xla_plans`). It means something in this process only,
+and says so: what XLA has compiled here and JAX kept on disk, no other process finds or can run.
 
 To take the memory of one argument and to make an array of one result takes Python 2 to 5 us each,
 XLA's dispatch of compiled functions a quarter of that. What XLA has to compile for it takes tens of
@@ -40,7 +40,8 @@ from diastase_mlir.jax_compat import (
     physical_aval,
     wait_for,
 )
-from diastase_runtime import Executable, xla_plans
+from diastase_runtime import Executable
+from diastase_runtime.calls import xla_plans
 
 _TARGET = "diastase_program"
 _VERSION = re.compile(r"^#define XLA_FFI_API_(MAJOR|MINOR) (\d+)$", re.M)

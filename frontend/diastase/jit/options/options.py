@@ -36,7 +36,7 @@ from diastase.jit.options.errors import (
 )
 from diastase_mlir.diagnostics import at, user_span
 from diastase_mlir.options import file_name
-from diastase_runtime.counts import CountsForm
+from diastase_runtime.arrays.counts import CountsForm
 from diastase_runtime.gpu import find_gpu, why_no_gpu
 from diastase_toolchain.lazy_import import LazyModule
 

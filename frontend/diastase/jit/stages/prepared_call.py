@@ -28,12 +28,13 @@ from diastase_mlir.jax_compat import (
     memory_format,
     only_one_device,
 )
-from diastase_runtime import LARGEST_COPIED_RESULT, Executable, prepared_call
+from diastase_runtime import LARGEST_COPIED_RESULT, Executable
 from diastase_runtime.abi import ENGINES
-from diastase_runtime.frames import Frame
+from diastase_runtime.arrays.frames import Frame
+from diastase_runtime.arrays.memref import give_back, memory_of
+from diastase_runtime.calls import prepared_call
+from diastase_runtime.calls.prepared_call import Taker
 from diastase_runtime.loader import Placer
-from diastase_runtime.memref import give_back, memory_of
-from diastase_runtime.prepared_call import Taker
 
 _NUMBERS = frozenset((bool, int, float, complex))
 _LEAF = jax.tree_util.tree_structure(0)

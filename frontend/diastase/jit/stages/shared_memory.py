@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 
-from diastase_runtime import dlpack
+from diastase_runtime.arrays import dlpack
 
 
 def are_foreign(leaves: Sequence[Any]) -> bool:

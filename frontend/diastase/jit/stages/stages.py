@@ -37,8 +37,8 @@ from diastase_mlir import (
 )
 from diastase_runtime import EngineWork, exchange_engine
 from diastase_runtime.abi import STATE_VECTORS
+from diastase_runtime.calls.static_arguments import Static
 from diastase_runtime.gpu import name_of_gpu
-from diastase_runtime.static_arguments import Static
 from diastase_toolchain.forks import without_forks
 from diastase_toolchain.gc_pause import fewer_collections
 from diastase_toolchain.lazy_import import LazyModule

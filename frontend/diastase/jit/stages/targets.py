@@ -15,8 +15,8 @@ from typing import Any, Protocol
 from diastase.jit.options.saving_errors import SaveError
 from diastase_mlir import compile_for, with_libraries
 from diastase_runtime.abi import LIBRARY_FIELDS, Artifact, is_as_named
+from diastase_runtime.calls.prepared_call import PreparedCall
 from diastase_runtime.errors import Span
-from diastase_runtime.prepared_call import PreparedCall
 from diastase_runtime.saved import file, processors
 from diastase_runtime.saved.manifest import Target
 from diastase_toolchain.cache import host_processor

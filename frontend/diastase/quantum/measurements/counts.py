@@ -28,7 +28,7 @@ import numpy as np
 
 from diastase.capture.quantum_errors import StarredCountsError
 from diastase_mlir import user_span
-from diastase_runtime.counts import Found
+from diastase_runtime.arrays.counts import Found
 
 _UNPACK, _STARRED_CALL = dis.opmap["UNPACK_SEQUENCE"], dis.opmap["CALL_FUNCTION_EX"]
 

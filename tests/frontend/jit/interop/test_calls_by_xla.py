@@ -16,7 +16,7 @@ from diastase import qjit
 from diastase.jit.interop import xla
 from diastase_engine import xla_ffi
 from diastase_engine.language.types import size_of
-from diastase_runtime import xla_plans
+from diastase_runtime.calls import xla_plans
 from diastase_runtime.errors import WireOutOfRangeError
 
 FAILURES = (jax.errors.JaxRuntimeError, ValueError)

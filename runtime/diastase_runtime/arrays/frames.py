@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from diastase_runtime.abi import ArrayType, CallContext
-from diastase_runtime.memref import (
+from diastase_runtime.arrays.memref import (
     data_pointer,
     descriptor_words,
     numpy_dtype,

@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any
 
 from diastase_runtime.abi import library_symbol
+from diastase_runtime.arrays.frames import Frame
+from diastase_runtime.arrays.memref import numpy_dtype, sizes_and_strides
 from diastase_runtime.call_observer import Observer, register
 from diastase_runtime.errors import DiastaseError
-from diastase_runtime.frames import Frame
 from diastase_runtime.libraries import open_library
 from diastase_runtime.loader import Executable
-from diastase_runtime.memref import numpy_dtype, sizes_and_strides
 from diastase_runtime.python import raises_on_ctrl_c
 
 Shapes = Sequence[tuple[int, ...]]
