@@ -7,8 +7,8 @@ the process lives.
 import ctypes
 import importlib
 import os
-import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -29,7 +29,7 @@ from diastase_runtime.errors import InternalError, LibraryLoadError
 from diastase_runtime.gpu import is_for_gpu, use_gpu
 from diastase_runtime.process_limits import number_of_threads
 from diastase_runtime.python import tell_of_python
-from diastase_runtime.trusted_files import temporary_folder
+from diastase_runtime.trusted_files import temporary
 
 _CAPSULES = {"lapack": "scipy.linalg.cython_lapack", "blas": "scipy.linalg.cython_blas"}
 
@@ -51,7 +51,8 @@ def open_library(path: Path, *, unique: bool) -> ctypes.CDLL:
     equal but whose callbacks differ would then share one import table.
 
     What was found in the cache is looked at again: that may be long ago, and the dynamic linker
-    would run other code, or none where a file was cut.
+    would run other code, or none where a file was cut. Such a file is removed: who asks for the
+    library next has it built.
     """
     try:
         content = path.read_bytes()
@@ -59,17 +60,16 @@ def open_library(path: Path, *, unique: bool) -> ctypes.CDLL:
             return _opened_copy(path.name, content) if unique else ctypes.CDLL(str(path))
     except OSError as error:
         raise LibraryLoadError(library=path, reason=str(error)) from None
+    with suppress(OSError):
+        path.unlink()
     raise LibraryLoadError(library=path, reason="its contents have changed since it was compiled")
 
 
 def _opened_copy(name: str, content: bytes) -> ctypes.CDLL:
-    directory = temporary_folder("diastase-")
-    try:
+    with temporary("diastase-") as directory:
         copy = directory / name
         copy.write_bytes(content)
         return ctypes.CDLL(str(copy))
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
 
 
 _better: dict[Path, Path] = {}

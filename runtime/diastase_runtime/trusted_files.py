@@ -13,10 +13,11 @@ import grp
 import os
 import pwd
 import re
+import shutil
 import stat
 import tempfile
 from collections.abc import Generator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath
 
 from diastase_runtime.errors import UnsafeTemporaryFolderError
@@ -98,6 +99,22 @@ def temporary_folder(prefix: str) -> Path:
             check_way(folder / prefix)
             return Path(tempfile.mkdtemp(prefix=prefix, dir=folder))
     raise UnsafeTemporaryFolderError(directory=os.environ.get("TMPDIR", _TEMPORARY[0]))
+
+
+@contextmanager
+def temporary(prefix: str) -> Generator[Path]:
+    """The same, removed in the end."""
+    folder = temporary_folder(prefix)
+    try:
+        yield folder
+    finally:
+        remove_folder(folder)
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder and what is in it; what fails for a moment is tried again."""
+    for _ in range(2):
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def check_way(path: Path) -> None:

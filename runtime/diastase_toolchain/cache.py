@@ -322,7 +322,7 @@ def _private_directory(process: int) -> Path:
 
     def remove() -> None:
         if os.getpid() == process:  # not at the end of a forked child
-            shutil.rmtree(directory, ignore_errors=True)
+            trusted_files.remove_folder(directory)
 
     atexit.register(remove)
     return directory

@@ -307,6 +307,8 @@ def test_a_library_that_has_changed_since_it_was_found(
     artifact.library.write_bytes(other[change])
     with pytest.raises(LibraryLoadError, match="contents have changed"):
         open_library(artifact.library, unique=unique)
+    assert not artifact.library.exists()
+    artifact.library.write_bytes(other[change])
     with pytest.raises(LibraryLoadError, match="contents have changed"):
         Executable(artifact)
     artifact.library.write_bytes(content)

@@ -1,5 +1,6 @@
 """What is loaded and run: which files and folders are trusted, that others can exchange none."""
 
+import errno
 import grp
 import os
 import shutil
@@ -17,7 +18,13 @@ from diastase_mlir import CompileOptions, cache_directory, compile_module
 from diastase_mlir.options import workspace
 from diastase_runtime import Executable, trusted_files
 from diastase_runtime.errors import UnsafeTemporaryFolderError
-from diastase_runtime.trusted_files import UntrustedError, check_way, read, temporary_folder
+from diastase_runtime.trusted_files import (
+    UntrustedError,
+    check_way,
+    read,
+    temporary,
+    temporary_folder,
+)
 from diastase_toolchain.errors import UnsafeCacheDirectoryError
 
 STRANGER = 65534
@@ -241,6 +248,24 @@ def test_a_sticky_temporary_folder_is_used(tmp_path, monkeypatch):
     tmp_path.chmod(0o1777)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert temporary_folder("diastase-").parent == tmp_path
+
+
+@pytest.mark.parametrize("failing", ["rmdir", "unlink", "lstat"])
+def test_a_temporary_folder_goes_also_where_a_call_fails_once(failing, monkeypatch):
+    calls, real = [], getattr(os, failing)
+
+    def fails_once(*arguments, **options):
+        calls.append(arguments)
+        if len(calls) == 1:
+            raise OSError(errno.EIO, "input/output error")
+        return real(*arguments, **options)
+
+    with temporary("diastase-") as folder:
+        Path(folder, "file").touch()
+        monkeypatch.setattr(os, failing, fails_once)
+    monkeypatch.undo()
+    assert len(calls) > 1
+    assert not folder.exists()
 
 
 @only_root

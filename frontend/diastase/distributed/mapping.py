@@ -10,7 +10,6 @@ results are merged here; once more where shots are left.
 """
 
 import operator
-import shutil
 from collections.abc import Callable
 from contextlib import suppress
 from os import PathLike
@@ -28,7 +27,7 @@ from diastase_runtime.distributed.mapping import integer_option
 from diastase_runtime.distributed.seeds import element_seed
 from diastase_runtime.saved.function import SavedFunction, read_content
 from diastase_runtime.saved.pytrees import flatten
-from diastase_runtime.trusted_files import temporary_folder
+from diastase_runtime.trusted_files import temporary
 
 __all__ = ["map"]
 
@@ -118,13 +117,10 @@ def map(
 
 
 def _map(function: QJIT, batch: Batch, args: Any, options: dict[str, Any]) -> Any:
-    folder = temporary_folder("diastase-")
-    try:
-        path = function.save(folder / "mapped.diastase", types=args)
-        classes = _named_tuples(function.compiled_for(args, {}).out_tree)
-        return distributed.map_content(*read_content(path), batch, **options, classes=classes)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with temporary("diastase-") as folder:
+        content = read_content(function.save(folder / "mapped.diastase", types=args))
+    classes = _named_tuples(function.compiled_for(args, {}).out_tree)
+    return distributed.map_content(*content, batch, **options, classes=classes)
 
 
 # --- shots ----------------------------------------------------------------------------------------

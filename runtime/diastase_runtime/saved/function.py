@@ -13,7 +13,6 @@ The trap: who loads a file runs it.
 """
 
 import io
-import shutil
 import threading
 from collections.abc import Callable, Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
@@ -49,7 +48,7 @@ from diastase_runtime.saved.manifest import (
 )
 from diastase_runtime.saved.pytrees import LEAF, Structure, builder, flatten
 from diastase_runtime.saved.serving import NUMBERS, leaf_key, serving, unserved
-from diastase_runtime.trusted_files import temporary_folder
+from diastase_runtime.trusted_files import temporary
 
 _MOST_PLANS = 2000
 """Of sizes that are open there may be ever new ones."""
@@ -186,19 +185,15 @@ _LOADING = threading.Lock()
 
 
 def _executables(artifacts: Sequence[Artifact], members: Mapping[str, Member]) -> list[Executable]:
-    folder = temporary_folder("diastase-")
-    try:
-        with _LOADING:
-            places = dict(_resident)
-            placed = [
-                _placed(artifact, members, f"{folder}/{number}", places)
-                for number, artifact in enumerate(artifacts)
-            ]
-            executables = list(map(Executable, placed))
-            _resident.update(places)
-            return executables
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with temporary("diastase-") as folder, _LOADING:
+        places = dict(_resident)
+        placed = [
+            _placed(artifact, members, f"{folder}/{number}", places)
+            for number, artifact in enumerate(artifacts)
+        ]
+        executables = list(map(Executable, placed))
+        _resident.update(places)
+        return executables
 
 
 def _placed(

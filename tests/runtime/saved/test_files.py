@@ -284,14 +284,14 @@ def test_without_scipy(saved, monkeypatch):
 
 
 def test_folders_are_the_users_alone_and_do_not_stay(saved, monkeypatch, tmp_path):
-    made = []
+    made, make = [], trusted_files.temporary_folder
 
     def folder(prefix):
-        made.append(trusted_files.temporary_folder(prefix))
+        made.append(make(prefix))
         assert made[-1].stat().st_mode & 0o777 == 0o700
         return made[-1]
 
-    monkeypatch.setattr(function, "temporary_folder", folder)
+    monkeypatch.setattr(trusted_files, "temporary_folder", folder)
     loaded = diastase_runtime.load(saved)
     assert made
     assert not any(path.exists() for path in made)
