@@ -10,6 +10,8 @@ import sysconfig
 from dataclasses import dataclass
 from pathlib import Path
 
+from diastase_toolchain.checked.switch import checks
+
 ARCHITECTURES = ("sm_80", "sm_90", "sm_100")
 """Of A100, H100 and B200: the driver of each compiles the same text."""
 
@@ -30,7 +32,9 @@ class Usage:
 
 
 def assembler() -> str | None:
-    """Where the assembler is, if there is one."""
+    """Where the assembler is, if there is one, and kernels are as they are for a GPU."""
+    if checks():
+        return None
     packages = Path(sysconfig.get_paths()["purelib"]) / "nvidia"
     found = sorted(packages.glob("*/bin/ptxas"))
     return str(found[-1]) if found else shutil.which("ptxas")

@@ -300,7 +300,9 @@ MOST_REGISTERS = {"run_stage": 128}
 """Two blocks of 256 threads have the 65,536 registers of a processor; the others are more."""
 
 
-@pytest.mark.skipif(assembler() is None, reason="no ptxas: pip install nvidia-cuda-nvcc")
+@pytest.mark.skipif(
+    assembler() is None, reason="no ptxas (pip install nvidia-cuda-nvcc), or checks"
+)
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("single", [False, True])
 def test_kernels_have_all_they_need_in_registers(

@@ -308,7 +308,9 @@ def test_what_would_differ_between_host_and_gpu_is_refused(
         compile_grids({"refused": function}, TRIPLE, {"threads": 128})
 
 
-@pytest.mark.skipif(assembler() is None, reason="no ptxas: pip install nvidia-cuda-nvcc")
+@pytest.mark.skipif(
+    assembler() is None, reason="no ptxas (pip install nvidia-cuda-nvcc), or checks"
+)
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("single", [0, 1])
 def test_the_assembler_takes_all_kernels(architecture: str, single: int, tmp_path: Path) -> None:
