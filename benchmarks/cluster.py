@@ -20,10 +20,10 @@ from typing import Any
 
 import distributed
 import numpy as np
-import pennylane as qml
 import psutil
+from ansatz import LAYERS, QUBITS, energy
 
-from diastase import for_loop, qjit
+from diastase import qjit
 from diastase.distributed import map as map_elements
 from diastase_runtime.distributed import workers
 from diastase_runtime.distributed.batches import read_batch
@@ -32,27 +32,7 @@ from diastase_runtime.distributed.elements import Work
 from diastase_runtime.saved.function import read_content
 from diastase_runtime.version import __version__
 
-QUBITS, LAYERS = 12, 12
 RESULTS = Path(__file__).parent / "results" / "cluster.md"
-
-
-@qjit
-@qml.qnode(qml.device("lightning.qubit", wires=QUBITS))
-def energy(angles):
-    """Layers of rotations and a ring of CNOTs; the energy of a chain in a transverse field."""
-
-    @for_loop(0, LAYERS, 1)
-    def layers(layer):
-        for wire in range(QUBITS):
-            qml.RY(angles[layer, wire, 0], wires=wire)
-            qml.RZ(angles[layer, wire, 1], wires=wire)
-        for wire in range(QUBITS):
-            qml.CNOT(wires=[wire, (wire + 1) % QUBITS])
-
-    layers()
-    words = [qml.Z(wire) @ qml.Z((wire + 1) % QUBITS) for wire in range(QUBITS)]
-    words += [qml.X(wire) for wire in range(QUBITS)]
-    return qml.expval(qml.dot(np.repeat([-1.0, -0.5], QUBITS), words))
 
 
 empty = qjit(lambda x: x)
@@ -239,15 +219,14 @@ def main() -> None:
         clusters = [Cluster(stack, workers) for workers in (1, 2)]
         lines, element = sweep(clusters, given.elements, given.rounds, given.wait)
         costs, scheduler, latency = overheads(clusters[1])
-    command = ["git", "-C", str(RESULTS.parent), "rev-parse", "--short", "HEAD"]
+    command = ["git", "-C", str(RESULTS.parent), "describe", "--always", "--dirty"]
     commit = subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
     text = [
         "# Maps on a cluster",
         "",
         f"`python benchmarks/cluster.py` on {time.strftime('%Y-%m-%d')} at {commit}, Python "
         f"{platform.python_version()}, Dask {distributed.__version__}, {os.cpu_count()} cores with "
-        f"client, scheduler and workers on them. Other work was running: the load was {load:.1f} "
-        "when it began.",
+        f"client, scheduler and workers on them. The load was {load:.1f} when it began.",
         "",
         f"## The energy of an ansatz of {QUBITS} qubits in {LAYERS} layers",
         "",

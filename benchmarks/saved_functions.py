@@ -2,7 +2,7 @@
 
     python benchmarks/saved_functions.py [--rounds 15] [--write]
 
-The function is the energy of the ansatz of `cluster.py`. Processes are new ones, and take turns:
+The function is the energy of the ansatz of `ansatz.py`. Processes are new ones, and take turns:
 one that imports NumPy, one that loads the function and calls it, one that traces and compiles it,
 whose compiled code the disk cache has. `--write` makes results/saved_functions.md.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
 
-from cluster import LAYERS, QUBITS, energy
+from ansatz import LAYERS, QUBITS, energy
 
 RESULTS = Path(__file__).parent / "results" / "saved_functions.md"
 _ANGLES = f"numpy.zeros(({LAYERS}, {QUBITS}, 2))"
@@ -30,7 +30,7 @@ assert not {{"jax", "pennylane", "llvmlite"}} & set(sys.modules)
 _COMPILED = """
 import sys; sys.path.insert(0, {folder!r})
 import numpy
-from cluster import energy
+from ansatz import energy
 assert abs(energy({angles}) + {qubits}) < 1e-9
 """
 _AGAIN = """

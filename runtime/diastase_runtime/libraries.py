@@ -51,15 +51,18 @@ def open_library(path: Path, *, unique: bool) -> ctypes.CDLL:
     equal but whose callbacks differ would then share one import table.
 
     What was found in the cache is looked at again: that may be long ago, and the dynamic linker
-    would run other code, or none where a file was cut. Such a file is removed: who asks for the
-    library next has it built.
+    would run other code, or none where a file was cut. Such a file is removed: who looks for the
+    library next has it built (once too often, if somebody has put a good one there just now). No
+    other engine gives way to it any more.
     """
     try:
         content = path.read_bytes()
         if is_as_named(path.name, content):
             return _opened_copy(path.name, content) if unique else ctypes.CDLL(str(path))
     except OSError as error:
+        _not_instead(path)
         raise LibraryLoadError(library=path, reason=str(error)) from None
+    _not_instead(path)
     with suppress(OSError):
         path.unlink()
     raise LibraryLoadError(library=path, reason="its contents have changed since it was compiled")
@@ -79,6 +82,11 @@ _better: dict[Path, Path] = {}
 def use_instead(engine: Path, better: Path) -> None:
     """Use another engine from now on."""
     _better[engine] = better
+
+
+def _not_instead(better: Path) -> None:
+    for engine in [engine for engine, other in tuple(_better.items()) if other == better]:
+        _better.pop(engine, None)
 
 
 def with_better_engines(artifact: Artifact) -> Artifact:

@@ -127,7 +127,7 @@ class Executable:
         before, self._linked = self._linked, linked
         try:
             native = self._open(unique=True)
-        except LibraryLoadError:  # somebody has emptied the cache
+        except LibraryLoadError:  # it is gone, or damaged: what there is still runs
             self._linked = before
             return
         if self._entry is self._native:

@@ -249,6 +249,38 @@ def test_what_somebody_has_removed_is_built_again(
     assert built == (["whole", "gate"] if whole else ["gate", "gate"])
 
 
+@pytest.mark.filterwarnings("ignore:corrupted")
+def test_a_whole_one_that_was_removed_is_built_behind_once_more(
+    built: list[str], background: Behind
+) -> None:
+    ours = background.engine
+    ours.having(functions("gate"))
+    background.finish()
+    ours.having(functions("gate")).unlink()
+    assert ours.having(functions("gate")).read_text() == "gate"
+    background.finish()
+    assert ours.having(functions("gate")).read_text() == "whole"
+    assert built == ["gate", "whole", "whole"]
+    assert background.told == [("gate", "whole")] * 2
+
+
+def test_who_wants_another_library_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    goes_on = threading.Event()
+
+    def found(name: str, folder: str) -> Artifact:
+        assert name == "sorting" or goes_on.wait(60)
+        return Artifact(name, Path(name), (), ())
+
+    monkeypatch.setattr(engine, "library", found)
+    others = engine._Others()
+    thread = threading.Thread(target=others.path, args=("fourier",))
+    thread.start()
+    assert others.path("sorting") == Path("sorting")
+    goes_on.set()
+    thread.join(60)
+    assert others.path("fourier") == Path("fourier")
+
+
 def test_another_library_that_somebody_has_removed_is_built_again(
     built: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -108,3 +108,17 @@ def test_a_program_whose_file_is_gone_keeps_its_engine(little, tmp_path):
     exchange_engine(little, engine_library())
     assert program.entry_address == before
     assert program([np.array(0.5)])[0] == pytest.approx(np.cos(0.5), abs=1e-14)
+
+
+@pytest.mark.parametrize("damage", ["changed", "gone"])
+def test_an_engine_that_cannot_be_loaded_is_not_taken_instead(little, tmp_path, damage):
+    with_engine = of_circuit(lambda x: x)
+    program, better = with_engine(little), tmp_path / f"whole-{'0' * 16}.so"
+    if damage == "changed":
+        better.write_bytes(b"no library")
+    before = program.entry_address
+    exchange_engine(little, better)
+    assert not better.exists()
+    assert program.entry_address == before
+    for each in (program, with_engine(little)):
+        assert each([np.array(0.5)])[0] == pytest.approx(np.cos(0.5), abs=1e-14)

@@ -99,9 +99,9 @@ class _Engine:
             return self._parts[-1].library
 
     def _forget_what_is_gone(self) -> None:
-        """Somebody may have emptied the cache."""
+        """Somebody may have emptied the cache, or what was there was damaged."""
         if self._whole is not None and not os.path.exists(self._whole.library):
-            self._whole = None
+            self._whole, self._is_awaited = None, False
         if self._parts and not os.path.exists(self._parts[-1].library):
             self._functions = frozenset()
 

@@ -3,8 +3,10 @@
 The reference is the program on the processor, whose own tests have independent ones, or a formula.
 """
 
+import gc
 import os
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import jax
@@ -15,6 +17,7 @@ import pytest
 
 from diastase import cond, for_loop, grad, measure, qjit
 from diastase.jit.options.errors import InvalidOptionError
+from diastase_mlir.driver import compilation, compile_program
 from diastase_runtime import gpu, libraries, load
 from diastase_runtime.errors import GpuFailedError, GpuUnavailableError, OutOfMemoryError
 from emulated_gpu import EmulatedDriver, emulated
@@ -213,13 +216,17 @@ def test_memory_that_a_launch_has_not_is_an_error_that_says_so(on_gpu) -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "code"), [("cuModuleLoadData", 218), ("cuModuleGetFunction", 500)]
+    ("function", "code", "cached"),
+    [("cuModuleLoadData", 218, True), ("cuModuleGetFunction", 500, False)],
 )
 def test_a_driver_that_does_not_take_the_kernels(
-    driver: EmulatedDriver, monkeypatch: pytest.MonkeyPatch, function: str, code: int
+    driver: EmulatedDriver, monkeypatch: pytest.MonkeyPatch, function: str, code: int, cached: bool
 ) -> None:
+    if not cached:  # a library then goes with the program that it was built for
+        for module in (compilation, compile_program):
+            monkeypatch.setattr(module, "program_cache", lambda: None)
     monkeypatch.setattr(driver, "failing", (function, code))
-    libraries._engine.cache_clear()  # what is loaded before needs no kernels
+    monkeypatch.setattr(libraries, "_engine", cache(libraries._engine.__wrapped__))  # as at first
     failure = f"{function} returned CUDA's error {code}"
     with emulated(driver):
         with pytest.raises(GpuUnavailableError, match=failure):
@@ -227,6 +234,7 @@ def test_a_driver_that_does_not_take_the_kernels(
         run = qjit(circuit_of(3), target_device="auto")
         for found, wanted in zip(run(0.1), qjit(circuit_of(3))(0.1), strict=True):
             np.testing.assert_allclose(found, wanted, atol=1e-12)
+        gc.collect()
         report = run.report()
         assert report.gpu is None
         assert report.work.launches == 0

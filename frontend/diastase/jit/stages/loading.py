@@ -4,6 +4,7 @@ The kernels of a GPU are compiled by its driver when an engine is loaded. Before
 known whether a GPU will do; with `target_device="auto"` the program is then the processor's.
 """
 
+import weakref
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
@@ -11,6 +12,7 @@ from typing import NamedTuple
 from diastase.jit.options.options import TargetDevice
 from diastase_mlir import Compilation, HostCallback, with_libraries
 from diastase_runtime import Executable
+from diastase_runtime.abi import Artifact
 from diastase_runtime.errors import GpuUnavailableError
 
 
@@ -35,4 +37,10 @@ def load_program(
             raise
         no_gpu = error.reason
     instead = replace(compilation, artifact=with_libraries(compilation.artifact))
+    # An uncached library is removed with the artifact that it was built for.
+    weakref.finalize(instead.artifact, _keep, compilation.artifact).atexit = False
     return Loaded(instead, Executable(instead.artifact, functions), no_gpu)
+
+
+def _keep(artifact: Artifact) -> None:
+    """Let go of it."""

@@ -4,7 +4,7 @@ from diastase_engine.language import *
 from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK, LANES
 
 THREADS = setting("threads")
-"""Of a block, whatever it has."""
+"""Of a block: those of `records` in what is built for a GPU, fewer in tests."""
 
 
 @inline
