@@ -29,7 +29,6 @@ from diastase_engine.state_vector.state.records import State
 from diastase_runtime.abi import CallContext, library_symbol
 from diastase_runtime.gate_table import gate_of
 from diastase_toolchain import machine_code
-from diastase_toolchain.checked.switch import checks
 from emulated_gpu import EmulatedGpu
 from lane_registers import LaneRegister
 from other_processors import build_engine_for
@@ -369,8 +368,6 @@ def engine_with_slots(
         settings = {"slots": slots, "chunk_bits": 9, "single": 0}
         build = partial(build_engine, settings=settings)
         if slots == 1:
-            if checks():
-                pytest.skip("engines for other processors are made without checks")
             build = partial(build_engine_for, "haswell", settings)
         return ctypes.CDLL(str(built_once(f"slots-{slots}.so", build)))
 
