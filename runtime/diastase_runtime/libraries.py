@@ -59,13 +59,13 @@ def open_library(path: Path, *, unique: bool) -> ctypes.CDLL:
         content = path.read_bytes()
         if is_as_named(path.name, content):
             return _opened_copy(path.name, content) if unique else ctypes.CDLL(str(path))
+        reason = "its contents have changed since it was compiled"
+        with suppress(OSError):
+            path.unlink()
     except OSError as error:
-        _not_instead(path)
-        raise LibraryLoadError(library=path, reason=str(error)) from None
+        reason = str(error)
     _not_instead(path)
-    with suppress(OSError):
-        path.unlink()
-    raise LibraryLoadError(library=path, reason="its contents have changed since it was compiled")
+    raise LibraryLoadError(library=path, reason=reason)
 
 
 def _opened_copy(name: str, content: bytes) -> ctypes.CDLL:

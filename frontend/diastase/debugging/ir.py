@@ -256,8 +256,8 @@ def compile_from_mlir(ir: str, compile_options: QjitOptions | None = None) -> "C
     compilation = compile_module(module, given.for_compiler(module.name))
     if any(entry.library == "callback" for entry in compilation.artifact.imports):
         raise NeedsPythonError(program=module.name, what="a callback")
-    loaded = load_program(compilation, (), given.target_device)
-    return CompiledModule(module, shapes, loaded.compilation, loaded.executable, given)
+    executable, _ = load_program(compilation, (), given.target_device)
+    return CompiledModule(module, shapes, compilation, executable, given)
 
 
 @dataclass(frozen=True, repr=False, eq=False)

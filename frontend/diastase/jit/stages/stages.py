@@ -147,10 +147,10 @@ class Stage:
         """Load what was compiled; a program found without its module calls no Python."""
         self._tell(compilation)
         callbacks = () if module is None else module.callbacks
-        loaded = load_program(compilation, callbacks, self.interface.target_device)
-        interface = replace(self.interface, no_gpu=loaded.no_gpu or self.interface.no_gpu)
+        executable, no_gpu = load_program(compilation, callbacks, self.interface.target_device)
+        interface = replace(self.interface, no_gpu=no_gpu or self.interface.no_gpu)
         call = PreparedCall(
-            loaded.executable,
+            executable,
             self.traced.in_avals,
             self.traced.out_avals,
             self.out_tree,
@@ -159,7 +159,7 @@ class Stage:
         )
         seconds = self.tracing_seconds
         return Compiled(
-            interface, self.traced, module, loaded.compilation, call, call, tracing_seconds=seconds
+            interface, self.traced, module, compilation, call, call, tracing_seconds=seconds
         )
 
     def _report_of(
