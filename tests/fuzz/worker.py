@@ -3,6 +3,7 @@
 Prints a line of JSON for each batch. The numbers of its batches follow from SEED.
 """
 
+import gc
 import json
 import sys
 import time
@@ -18,6 +19,7 @@ from fuzz.oracles import Turns
 def main(seconds: str, seed: str, folder: str, *names: str) -> None:
     settings.begin()
     jax.config.update("jax_enable_x64", True)
+    gc.set_threshold(20_000, 20, 20)  # what JAX keeps of each program is walked again and again
     turns = Turns(int(seed), names)
     until, number = time.monotonic() + float(seconds), int(seed)
     while time.monotonic() < until:
