@@ -187,6 +187,42 @@ def test_common_factors(tiled_register: Callable, turned: str) -> None:
         state.release()
 
 
+def rotation(name: str, angle: float) -> np.ndarray:
+    generator = {"RX": FLIP, "RY": np.array([[0, -1j], [1j, 0]])}[name]
+    return np.cos(angle / 2) * np.eye(2) - 1j * np.sin(angle / 2) * generator
+
+
+@pytest.mark.parametrize("least", [0.0, 3.04, 3.141592653], ids=["any", "near_pi", "pi"])
+def test_rotations_divided_by_their_cosines(tiled_register: Callable, least: float) -> None:
+    """Layers of RX and RY with phases between them, against NumPy; many cosines are small."""
+    qubits, generator = 9, np.random.default_rng(5)
+    expected = run(tiled_register(qubits), [])
+    layers: list[Step] = []
+    for layer in range(4):
+        for wire in range(qubits):
+            name = ("RX", "RY")[(wire + layer) % 2]
+            angle = generator.choice([-1, 1]) * generator.uniform(least, np.pi) + 2 * np.pi * layer
+            layers.append(Step((wire,), name=name, angle=angle))
+            matrix = rotation(name, angle)
+            last = (wire + 1) % qubits
+            # Wire 0 is the axis of the highest stride.
+            tensor = np.moveaxis(expected.reshape((2,) * qubits), wire, 0)
+            tensor = np.moveaxis(np.tensordot(matrix, tensor, 1), 0, wire)
+            if layer < 3:
+                layers.append(Step((wire, last), name="CZ"))
+                signs = np.ones((2,) * qubits)
+                picked = [slice(None)] * qubits
+                picked[wire], picked[last] = 1, 1
+                signs[tuple(picked)] = -1
+                tensor = tensor * signs
+            expected = tensor.reshape(-1)
+    for chunk_bits in range(6, qubits + 1):
+        state = tiled_register(qubits)
+        state.set_chunk_bits(chunk_bits)
+        np.testing.assert_allclose(run(state, layers), expected, rtol=0, atol=state.within(1e-12))
+        state.release()
+
+
 def test_collapse_between_stages(tiled_register: Callable) -> None:
     generator = np.random.default_rng(5)
     swept, planned = (tiled_register(9, seed=3) for _ in range(2))

@@ -13,13 +13,12 @@ from diastase_engine.language import *
 from diastase_engine.state_vector.adjoint.forms import GENERAL
 from diastase_engine.state_vector.adjoint.records import Backward, Undone
 from diastase_engine.state_vector.adjoint.tile_records import DIAGONAL_RUN
-from diastase_engine.state_vector.state.small_matrices import size
-
-ROUNDING = 2.0**-50
-SMALLEST = 2.0**-5
-"""What a matrix is divided by is no smaller,"""
-LEAST = 2.0**-25
-"""and all that is lacking is hardly smaller."""
+from diastase_engine.state_vector.state.small_matrices import (
+    LEAST_FACTOR,
+    divide_by,
+    has_equal_diagonal,
+    size,
+)
 
 
 @kernel
@@ -28,23 +27,6 @@ def bears(operation: Undone) -> i1:
     if operation.mask == 0:
         return operation.keeps_matched == 0
     return operation.keeps_matched | operation.keeps_otherwise == 0
-
-
-@kernel
-def has_equal_diagonal(matrix: ptr[f64]) -> i1:
-    """Whether a matrix has the same real number, not too small, twice on its diagonal."""
-    a, d = matrix[0], matrix[6]
-    return size(a - d) <= ROUNDING * size(a) and size(a) >= SMALLEST
-
-
-@kernel
-def divide(matrix: ptr[f64], number: f64) -> None:
-    """Divide a matrix by the number, also what is only rounded otherwise."""
-    is_own = size(matrix[0] - number) + size(matrix[6] - number) <= 2.0 * ROUNDING * size(number)
-    for k in static(range(8)):
-        matrix[k] = matrix[k] / number
-    if is_own:
-        matrix[0], matrix[6] = 1.0, 1.0
 
 
 @kernel
@@ -87,11 +69,11 @@ def divide_part(run: Backward, part: i64) -> None:
             if step.kind != DIAGONAL_RUN:
                 operation.weight = lacking * lacking
             divisor: f64 = 0.0
-            if k > last and size(lacking) > LEAST:
+            if k > last and size(lacking) > LEAST_FACTOR:
                 divisor = divisor_of(operation)
             if divisor != 0.0:
-                divide(operation.otherwise, divisor)
-                divide(operation.matched, divisor)
+                divide_by(operation.otherwise, divisor)
+                divide_by(operation.matched, divisor)
                 lacking *= divisor
             elif lacking != 1.0 and bears(operation):
                 multiply_by(operation, lacking)

@@ -34,7 +34,14 @@ from diastase_engine.state_vector.adjoint.tile_records import (
 )
 from diastase_engine.state_vector.state.records import LANE_BITS
 from diastase_engine.state_vector.tiles.parity import load_eight
-from diastase_engine.state_vector.tiles.sweeps import PARTNERS, next_block
+from diastase_engine.state_vector.tiles.sweeps import (
+    PARTNERS,
+    multiply_unit_lanes_real,
+    multiply_unit_lanes_turning,
+    multiply_unit_pair_real,
+    multiply_unit_pair_turning,
+    next_block,
+)
 
 UNIT, TURNED = 4, 8
 VARIANTS = (
@@ -51,34 +58,10 @@ FOLDED = 8
 """Tiles whose sums are added up in the precision of amplitudes."""
 
 
-@inline
-def multiply_unit_real(a: list[vector], x: vector, y: vector, z: vector, w: vector) -> Any:
-    """Multiply a real matrix with ones on its diagonal by (x + iy, z + iw)."""
-    return x + a[2] * z, y + a[2] * w, z + a[4] * x, w + a[4] * y
-
-
-@inline
-def multiply_unit_turning(a: list[vector], x: vector, y: vector, z: vector, w: vector) -> Any:
-    """The same for a matrix that is imaginary elsewhere."""
-    return x - a[3] * w, y + a[3] * z, z - a[5] * y, w + a[5] * x
-
-
-@inline
-def multiply_unit_lanes(a: list[vector], x: vector, y: vector, z: vector, w: vector) -> Any:
-    """The first row of a real one."""
-    return x + a[2] * z, y + a[2] * w
-
-
-@inline
-def multiply_unit_lanes_turning(a: list[vector], x: vector, y: vector, z: vector, w: vector) -> Any:
-    """The first row of an imaginary one."""
-    return x - a[3] * w, y + a[3] * z
-
-
 UNIT_RULES = {
-    REAL: (multiply_unit_real, multiply_unit_lanes),
-    TURNING: (multiply_unit_turning, multiply_unit_lanes_turning),
-    PHASED: (multiply_unit_real, multiply_unit_lanes),
+    REAL: (multiply_unit_pair_real, multiply_unit_lanes_real),
+    TURNING: (multiply_unit_pair_turning, multiply_unit_lanes_turning),
+    PHASED: (multiply_unit_pair_real, multiply_unit_lanes_real),
 }
 
 

@@ -10,22 +10,13 @@ A diagonal operation on these bits, or on one of them, has the same form; so pro
 this form, and one that turns out to be diagonal takes the usual form again (`fusion`).
 
 A sum of products that is smaller than its own rounding counts as zero: the |00>, |11> part of XX
-and YY by the same angle then is a multiple of the identity, as it should be, also with any ZZ.
-`take_out_factors` divides that number out, and tiles skip these amplitudes. A number commutes with
-everything, so the product of all of them goes into one operation that acts on all amplitudes
-anyway.
+and YY by the same angle then is a multiple of the identity, as it should be, also with any ZZ, and
+`factors` divides that number out.
 """
 
 from diastase_engine.language import *
-from diastase_engine.state_vector.state.records import Operation, State
-from diastase_engine.state_vector.state.small_matrices import (
-    IDENTITY,
-    copy_matrix,
-    is_identity,
-    scale,
-    size,
-    write,
-)
+from diastase_engine.state_vector.state.records import Operation
+from diastase_engine.state_vector.state.small_matrices import copy_matrix, size
 
 EVEN, ODD = 0, 8
 """Where the two matrices begin among the sixteen numbers of `matrices_of`."""
@@ -118,57 +109,3 @@ def take_usual_form(operation: Operation) -> None:
     for k in static((6, 7)):
         operation.otherwise[k], operation.matched[k] = odd[k], even[k]
     operation.flips = 0
-
-
-@kernel
-def is_scalar(matrix: ptr[f64]) -> i1:
-    """Whether a matrix is, but for rounding, a number of about size one times the identity."""
-    for k in static(range(2, 6)):
-        if matrix[k] != 0.0:
-            return False
-    real, imaginary = matrix[0], matrix[1]
-    weight = real * real + imaginary * imaginary
-    near = size(matrix[6] - real) <= ROUNDING and size(matrix[7] - imaginary) <= ROUNDING
-    return near and weight > 0.25 and weight < 4.0
-
-
-@kernel
-def take_out(operation: Operation, factor: ptr[f64]) -> None:
-    """Divide an operation by its factor, which is multiplied into `factor`."""
-    a, b = operation.otherwise[0], operation.otherwise[1]
-    weight = a * a + b * b
-    inverse = stack_array(f64, 2)
-    inverse[0], inverse[1] = a / weight, -(b / weight)
-    scale(operation.matched, inverse)
-    write(IDENTITY, operation.otherwise)
-    x, y = factor[0], factor[1]
-    factor[0], factor[1] = a * x - b * y, a * y + b * x
-
-
-@kernel
-def bearer(state: State, last: i64) -> Operation:
-    """Return an operation that can bear the factor: without selectors, if there is one."""
-    for k in range(state.waiting):
-        operation = state.operations[k]
-        if operation.is_live != 0 and operation.mask | operation.word == 0:
-            return operation
-    return state.operations[last]
-
-
-@kernel
-def take_out_factors(state: State) -> None:
-    """Do so for all waiting operations."""
-    factor = stack_array(f64, 2)
-    factor[0], factor[1] = 1.0, 0.0
-    last: i64 = -1
-    for k in range(state.waiting):
-        operation = state.operations[k]
-        if operation.is_live != 0 and operation.flips != 0 and is_scalar(operation.otherwise):
-            if not is_identity(operation.otherwise):
-                take_out(operation, factor)
-                last = k
-    if last >= 0:
-        operation = bearer(state, last)
-        scale(operation.matched, factor)
-        if operation.mask != 0:
-            scale(operation.otherwise, factor)

@@ -14,7 +14,7 @@ bits. Rotations about Pauli words are in tiles of their own, with those that fli
 """
 
 from diastase_engine.language import *
-from diastase_engine.state_vector.operations.parity_operations import take_out_factors
+from diastase_engine.state_vector.operations.factors import take_out_factors
 from diastase_engine.state_vector.plan.plan_memory import (
     chunk_bits_of,
     lay_out,

@@ -12,6 +12,11 @@ IDENTITY = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0]
 EXCHANGE = [0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0]
 EVERYWHERE = 0xFF
 """What `equal_lanes` says of equal matrices."""
+DIAGONAL_ROUNDING = 2.0**-50
+SMALLEST_DIVISOR = 2.0**-5
+"""What a matrix with an equal diagonal is divided by is no smaller,"""
+LEAST_FACTOR = 2.0**-25
+"""and the product of all that matrices are divided by hardly smaller."""
 
 
 @inline
@@ -176,3 +181,22 @@ def scale(matrix: ptr[f64], factor: ptr[f64]) -> None:
     for k in static(range(4)):
         x, y = matrix[2 * k], matrix[2 * k + 1]
         matrix[2 * k], matrix[2 * k + 1] = a * x - b * y, a * y + b * x
+
+
+@kernel
+def has_equal_diagonal(matrix: ptr[f64]) -> i1:
+    """Whether a matrix has the same real number, not too small, twice on its diagonal."""
+    a, d = matrix[0], matrix[6]
+    is_real_there = matrix[1] == 0.0 and matrix[7] == 0.0
+    is_equal_there = size(a - d) <= DIAGONAL_ROUNDING * size(a)
+    return is_real_there and is_equal_there and size(a) >= SMALLEST_DIVISOR
+
+
+@kernel
+def divide_by(matrix: ptr[f64], number: f64) -> None:
+    """Divide a matrix by a number; diagonal elements that are it but for rounding become one."""
+    off = size(matrix[0] - number) + size(matrix[6] - number)
+    for k in static(range(8)):
+        matrix[k] = matrix[k] / number
+    if off <= 2.0 * DIAGONAL_ROUNDING * size(number):
+        matrix[0], matrix[6] = 1.0, 1.0

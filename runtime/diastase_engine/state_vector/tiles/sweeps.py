@@ -85,6 +85,18 @@ def multiply_pair_turning(a: list[vector], x: vector, y: vector, z: vector, w: v
 
 
 @inline
+def multiply_unit_pair_real(a: list[vector], x: vector, y: vector, z: vector, w: vector) -> Any:
+    """Multiply a real 2x2 matrix with ones on its diagonal by the vectors (x + iy, z + iw)."""
+    return x + a[2] * z, y + a[2] * w, z + a[4] * x, w + a[4] * y
+
+
+@inline
+def multiply_unit_pair_turning(a: list[vector], x: vector, y: vector, z: vector, w: vector) -> Any:
+    """The same for a matrix that is imaginary elsewhere."""
+    return x - a[3] * w, y + a[3] * z, z - a[5] * y, w + a[5] * x
+
+
+@inline
 def multiply_first(a: list[vector], x: vector, y: vector, z: vector, w: vector) -> Any:
     """The same where the second column is zero: (z + iw) need not be known."""
     return a[0] * x - a[1] * y, a[0] * y + a[1] * x, a[4] * x - a[5] * y, a[4] * y + a[5] * x
@@ -127,6 +139,18 @@ def multiply_lanes_turning(a: list[vector], x: vector, y: vector, z: vector, w: 
 def multiply_lanes_real(a: list[vector], x: vector, y: vector, z: vector, w: vector) -> Any:
     """Multiply the first row of a real matrix by (x + iy, z + iw)."""
     return a[0] * x + a[2] * z, a[0] * y + a[2] * w
+
+
+@inline
+def multiply_unit_lanes_real(a: list[vector], x: vector, y: vector, z: vector, w: vector) -> Any:
+    """Multiply the first row of a real matrix with ones on its diagonal by (x + iy, z + iw)."""
+    return x + a[2] * z, y + a[2] * w
+
+
+@inline
+def multiply_unit_lanes_turning(a: list[vector], x: vector, y: vector, z: vector, w: vector) -> Any:
+    """The same for a matrix that is imaginary elsewhere."""
+    return x - a[3] * w, y + a[3] * z
 
 
 @inline

@@ -2,7 +2,8 @@
 
 The code of an operation that mixes amplitudes is the place of its target (a lane bit, or a slot
 after them), plus `SELECTED_CODE` where slots select each block's coefficients, plus its kind.
-*Turning* matrices (RX, Y) are real on their diagonal and imaginary elsewhere.
+*Turning* matrices (RX, Y) are real on their diagonal and imaginary elsewhere; those of the *unit*
+kinds have ones on it (`take_out_factors`), and half of the multiplications.
 """
 
 from diastase_engine.language import *
@@ -15,12 +16,16 @@ from diastase_engine.state_vector.tiles.sweeps import (
     multiply_pair,
     multiply_pair_real,
     multiply_pair_turning,
+    multiply_unit_lanes_real,
+    multiply_unit_lanes_turning,
+    multiply_unit_pair_real,
+    multiply_unit_pair_turning,
 )
 
 MAX_TILE_BITS = MOST_LANE_BITS + MAX_SLOTS
 SELECTED_CODE = MAX_TILE_BITS
-GENERAL_CODE, TURNING_CODE, REAL_CODE, DIAGONAL_CODE = (
-    2 * MAX_TILE_BITS * kind for kind in range(4)
+GENERAL_CODE, TURNING_CODE, REAL_CODE, UNIT_TURNING_CODE, UNIT_REAL_CODE, DIAGONAL_CODE = (
+    2 * MAX_TILE_BITS * kind for kind in range(6)
 )
 SELECTED_DIAGONAL_CODE = DIAGONAL_CODE + 1
 """The two diagonal ones have no target."""
@@ -41,14 +46,19 @@ RULES = {
     REAL_CODE: (multiply_pair_real, multiply_lanes_real),
 }
 """For each kind what multiplies two blocks, and one block by itself."""
+UNIT_RULES = {
+    UNIT_TURNING_CODE: (multiply_unit_pair_turning, multiply_unit_lanes_turning),
+    UNIT_REAL_CODE: (multiply_unit_pair_real, multiply_unit_lanes_real),
+}
+"""The same for kinds that are alike in all blocks."""
 
 
 def mixing_cases(lane_bits: int, slots: int) -> list[tuple[int, int, bool, int]]:
     """List code, target, whether selected by slots, and the kind of matrix."""
     return [
         (target + selected * SELECTED_CODE + kind, target, selected, kind)
-        for kind in RULES
-        for selected in (False, True)
+        for kind in (*RULES, *UNIT_RULES)
+        for selected in ((False, True) if kind in RULES else (False,))
         for target in range(lane_bits + slots)
     ]
 

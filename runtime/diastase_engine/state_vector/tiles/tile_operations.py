@@ -31,6 +31,8 @@ from diastase_engine.state_vector.tiles.tile_codes import (
     SELECTED_CODE,
     SELECTED_DIAGONAL_CODE,
     TURNING_CODE,
+    UNIT_REAL_CODE,
+    UNIT_TURNING_CODE,
     slot_of,
     tile_place,
 )
@@ -157,10 +159,11 @@ def prepare_diagonal(plan: Plan, tile: Tile, operation: Operation, prepared: Til
 def prepare_mixing(plan: Plan, tile: Tile, operation: Operation, prepared: TileOperation) -> None:
     """Fill in what is special to an operation that is not diagonal."""
     code: i64 = tile_place(plan, tile, operation.target)
+    is_unit = operation.mask == 0 and is_one(operation.matched, 0) and is_one(operation.matched, 6)
     if is_real(operation):
-        code += REAL_CODE
+        code += UNIT_REAL_CODE if is_unit else REAL_CODE
     elif is_turning(operation):
-        code += TURNING_CODE
+        code += UNIT_TURNING_CODE if is_unit else TURNING_CODE
     else:
         code += GENERAL_CODE
     if prepared.slot_match != ALL_BLOCKS:

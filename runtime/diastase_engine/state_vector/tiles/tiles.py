@@ -27,6 +27,7 @@ from diastase_engine.state_vector.tiles.tile_codes import (
     GATHER_CODE,
     RULES,
     SELECTED_DIAGONAL_CODE,
+    UNIT_RULES,
     mixing_cases,
     pair_cases,
 )
@@ -141,10 +142,11 @@ def mix(x: list[vector], code: i64, first: ptr[vector], chosen: ptr[vector], mat
     for case in static(mixing_cases(LANE_BITS, SLOTS)):
         if code == case[0]:
             _, target, selected, kind = case
+            pairs, lanes = (RULES | UNIT_RULES)[kind]
             if target >= LANE_BITS:
-                mix_slot(x, first, chosen, match, target - LANE_BITS, selected, RULES[kind][0])
+                mix_slot(x, first, chosen, match, target - LANE_BITS, selected, pairs)
             else:
-                mix_lanes(x, first, chosen, match, target, selected, RULES[kind][1])
+                mix_lanes(x, first, chosen, match, target, selected, lanes)
     for case in static(pair_cases(LANE_BITS, SLOTS)):
         if code == case[0]:
             _, target, other, kind = case
