@@ -25,9 +25,13 @@ from diastase_engine.state_vector.plan.plan_memory import (
 from diastase_engine.state_vector.plan.stages import run_stages
 from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK, State
 from diastase_engine.state_vector.tiles.diagonal_groups import (
-    group_length,
+    DiagonalGroup,
+    find_group,
+    lies_inside,
+    multiply_table,
     prepare_application,
     prepare_gathered,
+    prepare_table,
 )
 from diastase_engine.state_vector.tiles.plan_records import SLOTS, Plan, Tile
 from diastase_engine.state_vector.tiles.tile_operations import prepare_operation
@@ -119,12 +123,25 @@ PART_BITS = 10
 
 
 @kernel
-def add_group(state: State, plan: Plan, tile: Tile, first: i64, length: i64) -> None:
-    """Add diagonal operations that are gathered, and then applied."""
-    for k in range(first, first + length):
+def add_group(state: State, plan: Plan, tile: Tile, first: i64, group: DiagonalGroup) -> None:
+    """Add diagonal operations: a table of those inside; others that are gathered, and applied."""
+    table = plan.operation_count
+    if group.has_table != 0:
+        prepare_table(next_operation(plan))
+    for k in range(first, first + group.length):
         index = plan.of_tile[k]
-        prepare_gathered(plan, tile, state.operations[index], index, next_operation(plan))
-    prepare_application(next_operation(plan))
+        operation = state.operations[index]
+        is_inside = lies_inside(plan, tile, operation, index)
+        prepared = next_operation(plan)
+        if group.is_gathered != 0 and not is_inside:
+            prepare_gathered(plan, tile, operation, index, prepared)
+        else:
+            prepare_operation(plan, tile, operation, index, prepared)
+        if group.has_table != 0 and is_inside:
+            multiply_table(plan.operations[table], prepared)
+            plan.operation_count = plan.operation_count - 1
+    if group.is_gathered != 0:
+        prepare_application(next_operation(plan))
 
 
 @kernel
@@ -162,12 +179,13 @@ def add_tile(state: State, plan: Plan, stage_bits: i64, bits: i64, count: i64) -
     set_groups(plan, tile, ~tile.far_fixed, stage_bits)
     plan.support |= bits
     tile.first = plan.operation_count
+    group = stack_record(DiagonalGroup)
     done: i64 = 0
     while done < count:
-        length = group_length(state, plan, tile, done, count)
-        if length > 0:
-            add_group(state, plan, tile, done, length)
-            done += length
+        find_group(state, plan, tile, done, count, group)
+        if group.length > 0:
+            add_group(state, plan, tile, done, group)
+            done += group.length
         else:
             index = plan.of_tile[done]
             prepare_operation(plan, tile, state.operations[index], index, next_operation(plan))

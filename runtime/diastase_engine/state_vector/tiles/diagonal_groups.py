@@ -1,16 +1,18 @@
 """Diagonal operations that follow each other in a tile: gathered first, then applied together.
 
-A diagonal operation that depends on at most one bit of the tile (a *tile bit*: lanes, then slots)
-is, for one group of blocks, a number for all of the tile times one more for the
-amplitudes whose tile bit is one. Many such operations are multiplied into one vector: its lane k
-has the number of tile bit k, lane `COMMON_LANE` the one for all. That is one complex product of a
-vector for each of them, instead of one for each block; at the end the tile is multiplied by what
-was gathered.
+Those that depend on no other bits than the tile's (*tile bits*: lanes, then slots) are the same for
+all groups of blocks: their product is a table of what each amplitude of a tile is multiplied by.
+
+Another one that depends on at most one bit of the tile is, for one group of blocks, a number for
+all of the tile times one more for the amplitudes whose tile bit is one. Many such operations are
+multiplied into one vector: its lane k has the number of tile bit k, lane `COMMON_LANE` the one for
+all. That is one complex product of a vector for each of them, instead of one for each block; at the
+end the tile is multiplied by what was gathered.
 So the controlled phases of a Fourier transform, or a layer of ZZ rotations, cost little more than
 a few operations.
 
 In: operations in the order of a tile. Out: how many of the first ones belong together, and their
-tile operations. Projectors stay as they are: their quotient does not exist.
+tile operations. Projectors are not gathered: their quotient does not exist.
 """
 
 from diastase_engine.language import *
@@ -20,16 +22,35 @@ from diastase_engine.state_vector.state.records import (
     Operation,
     State,
 )
-from diastase_engine.state_vector.tiles.plan_records import SET_VECTORS, Plan, Tile, TileOperation
+from diastase_engine.state_vector.tiles.plan_records import (
+    SET_VECTORS,
+    SLOTS,
+    Plan,
+    Tile,
+    TileOperation,
+)
 from diastase_engine.state_vector.tiles.tile_codes import (
     APPLY_CODE,
     COMMON_LANE,
     GATHER_CODE,
+    TABLE_CODE,
     tile_place,
 )
-from diastase_engine.state_vector.tiles.tile_operations import set_selectors
+from diastase_engine.state_vector.tiles.tile_operations import prepare_for_all, set_selectors
 
 NONE, SEVERAL = -1, 64
+
+
+class DiagonalGroup(Record):
+    """What was found of a group."""
+
+    length: i64
+    inside: i64
+    """How many lie inside of the tile, and are multiplied into a table if there are several."""
+    gathered: i64
+    """How many others there are, which are gathered if there are enough."""
+    has_table: i64
+    is_gathered: i64
 
 
 @kernel
@@ -66,15 +87,56 @@ def can_be_gathered(plan: Plan, tile: Tile, operation: Operation, index: i64) ->
 
 
 @kernel
-def group_length(state: State, plan: Plan, tile: Tile, first: i64, count: i64) -> i64:
-    """How many of a tile's operations from `first` on are gathered; 0 if too few."""
-    length: i64 = 0
-    while first + length < count:
-        index = plan.of_tile[first + length]
-        if not can_be_gathered(plan, tile, state.operations[index], index):
+def lies_inside(plan: Plan, tile: Tile, operation: Operation, index: i64) -> i1:
+    """Whether an operation is diagonal and depends on bits of the tile only."""
+    if plan.targets[index] != 0:
+        return False
+    rest: i64 = operation.mask | (1 << operation.target)
+    while rest != 0:
+        if tile_place(plan, tile, count_trailing_zeros(rest)) < 0:
+            return False
+        rest &= rest - 1
+    return True
+
+
+@kernel
+def find_group(
+    state: State, plan: Plan, tile: Tile, first: i64, count: i64, group: DiagonalGroup
+) -> None:
+    """Find how many of a tile's operations from `first` on are of either kind."""
+    group.inside, group.gathered = 0, 0
+    for k in range(first, count):
+        index = plan.of_tile[k]
+        if lies_inside(plan, tile, state.operations[index], index):
+            group.inside += 1
+        elif can_be_gathered(plan, tile, state.operations[index], index):
+            group.gathered += 1
+        else:
             break
-        length += 1
-    return length if length >= SMALLEST_GROUP else 0
+    group.length = group.inside + group.gathered
+    group.has_table = to_integer(group.inside > 1)
+    group.is_gathered = to_integer(group.gathered >= SMALLEST_GROUP)
+
+
+@kernel
+def prepare_table(prepared: TileOperation) -> None:
+    """Fill in the tile operation that multiplies the tile by a table, of ones so far."""
+    prepare_for_all(prepared, TABLE_CODE)
+    table = cast(prepared, ptr[vector])
+    for block in static(range(1 << SLOTS)):
+        table[2 * block], table[2 * block + 1] = broadcast(1.0), broadcast(0.0)
+
+
+@kernel
+def multiply_table(prepared: TileOperation, diagonal: TileOperation) -> None:
+    """Multiply a table by a prepared operation that lies inside."""
+    table, numbers = cast(prepared, ptr[vector]), cast(diagonal, ptr[vector])
+    for block in static(range(1 << SLOTS)):
+        matches = (diagonal.slot_match >> block) & 1
+        own = numbers + (SET_VECTORS * matches + 2 * ((diagonal.slot_row >> block) & 1))
+        real, imaginary = table[2 * block], table[2 * block + 1]
+        table[2 * block] = own[0] * real - own[1] * imaginary
+        table[2 * block + 1] = own[0] * imaginary + own[1] * real
 
 
 @kernel
@@ -150,11 +212,4 @@ def prepare_gathered(
 @kernel
 def prepare_application(prepared: TileOperation) -> None:
     """Fill in the tile operation that multiplies the tile by the gathered numbers."""
-    prepared.operation = -1
-    prepared.code = APPLY_CODE
-    prepared.outer_mask = 0
-    prepared.outer_value = 0
-    prepared.row_mask = 0
-    prepared.slot_match = 0
-    prepared.slot_row = 0
-    prepared.skips = 0
+    prepare_for_all(prepared, APPLY_CODE)

@@ -31,7 +31,9 @@ SELECTED_DIAGONAL_CODE = DIAGONAL_CODE + 1
 """The two diagonal ones have no target."""
 GATHER_CODE, APPLY_CODE = DIAGONAL_CODE + 2, DIAGONAL_CODE + 3
 """Diagonal operations that are gathered first, see `diagonal_groups`."""
-PAIR_CODE = DIAGONAL_CODE + 4
+TABLE_CODE = DIAGONAL_CODE + 4
+"""The product of diagonal operations inside of the tile, see there."""
+PAIR_CODE = DIAGONAL_CODE + 5
 PAIR_KIND, PAIR_TARGET = MAX_TILE_BITS, MAX_TILE_BITS
 """Operations that keep the parity of two bits: `PAIR_CODE + kind * PAIR_KIND`, the place of the
 target, which is the higher one, times `PAIR_TARGET`, and the other place."""

@@ -174,6 +174,19 @@ def prepare_mixing(plan: Plan, tile: Tile, operation: Operation, prepared: TileO
 
 
 @kernel
+def prepare_for_all(prepared: TileOperation, code: i64) -> None:
+    """Fill in a tile operation that nothing selects."""
+    prepared.operation = -1
+    prepared.code = code
+    prepared.outer_mask = 0
+    prepared.outer_value = 0
+    prepared.row_mask = 0
+    prepared.slot_match = 0
+    prepared.slot_row = 0
+    prepared.skips = 0
+
+
+@kernel
 def prepare_operation(
     plan: Plan, tile: Tile, operation: Operation, index: i64, prepared: TileOperation
 ) -> None:

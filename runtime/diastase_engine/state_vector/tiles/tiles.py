@@ -7,8 +7,9 @@ specialised when it is compiled; at run time there is one jump for each operatio
 
 The coefficients of an operation with one target are two sets of eight vectors, for amplitudes that
 are not selected and for those that are; where slots select, each block takes its own. `rule`
-multiplies (`tile_codes`). Diagonal operations come one by one, or gathered of many
-(`diagonal_groups`): then two vectors, whose lanes belong to the bits of the tile.
+multiplies (`tile_codes`). Diagonal operations come one by one, or many together
+(`diagonal_groups`): as a table of what each amplitude is multiplied by, or gathered in two vectors,
+whose lanes belong to the bits of the tile.
 """
 
 from typing import Any
@@ -27,6 +28,7 @@ from diastase_engine.state_vector.tiles.tile_codes import (
     GATHER_CODE,
     RULES,
     SELECTED_DIAGONAL_CODE,
+    TABLE_CODE,
     UNIT_RULES,
     mixing_cases,
     pair_cases,
@@ -108,6 +110,13 @@ def scale_by_block(x: list[vector], first: ptr[vector], match: i64, row: i64) ->
 
 
 @inline
+def scale_by_table(x: list[vector], table: ptr[vector]) -> None:
+    """Multiply each amplitude of a tile by a number of its own."""
+    for block in static(range(1 << SLOTS)):
+        scale(x, block, table[2 * block], table[2 * block + 1])
+
+
+@inline
 def in_all_lanes(gathered: list[vector], lane: int) -> Any:
     """Return one of the gathered complex numbers in all lanes."""
     return shuffle(gathered[0], [lane] * LANES), shuffle(gathered[1], [lane] * LANES)
@@ -170,6 +179,8 @@ def apply_to_tile(
             scale_alike(x, chosen)
         if code == SELECTED_DIAGONAL_CODE:
             scale_by_block(x, first, match, prepared.slot_row | (0 - row))
+        if code == TABLE_CODE:
+            scale_by_table(x, first)
         if code == GATHER_CODE:
             scale(gathered, 0, chosen[0], chosen[1])
         if code == APPLY_CODE:
