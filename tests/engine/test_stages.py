@@ -162,7 +162,7 @@ def test_rows_of_diagonal_operations(tiled_register: Callable, qubits: int) -> N
 
 
 @pytest.mark.sample(5)
-@pytest.mark.parametrize("turned", ["none", "one", "selected"])
+@pytest.mark.parametrize("turned", ["none", "one", "selected", "diagonal"])
 def test_common_factors(tiled_register: Callable, turned: str) -> None:
     """XX and YY by one angle, with ZZ: their common factor goes into another operation."""
     qubits = 8
@@ -174,6 +174,8 @@ def test_common_factors(tiled_register: Callable, turned: str) -> None:
             steps.append(Step(pair, name="IsingZZ", angle=0.7 - layer))
         if turned == "one":
             steps.append(Step((layer,), name="RX", angle=0.4))
+        elif turned == "diagonal":
+            steps.append(Step((layer,), name="RZ", angle=0.4))
         elif turned == "selected":
             steps.append(Step((layer, layer + 3), name="CRX", angle=0.4))
     expected = run_singly(tiled_register(qubits), steps)
@@ -221,6 +223,27 @@ def test_rotations_divided_by_their_cosines(tiled_register: Callable, least: flo
         state.set_chunk_bits(chunk_bits)
         np.testing.assert_allclose(run(state, layers), expected, rtol=0, atol=state.within(1e-12))
         state.release()
+
+
+def test_large_numbers_are_not_taken_out(tiled_register: Callable) -> None:
+    """Amplitudes become large and small again in turns; single precision ends at 1e38."""
+    matrices = [np.array([[1, 0.5], [-0.5, 1]]), np.array([[1, 0.5j], [0.5, 1j]])] * 2
+    begin = run_singly(tiled_register(9), [])
+    steps = [Step((5 + wire,), matrix=matrix) for wire, matrix in enumerate(matrices)]
+    reference = tiled_register(9)
+    reference.prepare(begin)
+    for step in steps:
+        apply(reference, step)
+        reference.probabilities([0])
+    state = tiled_register(9)
+    state.set_chunk_bits(9)
+    state.prepare(begin)
+    for step, size in zip(steps, [1e30, 1e-30] * 2, strict=True):
+        assert step.matrix is not None
+        state.unitary(step.matrix * size, step.wires)
+    np.testing.assert_allclose(
+        state.amplitudes, reference.amplitudes, rtol=0, atol=state.within(1e-12)
+    )
 
 
 def test_collapse_between_stages(tiled_register: Callable) -> None:

@@ -14,11 +14,13 @@ from diastase_engine.state_vector.adjoint.forms import GENERAL
 from diastase_engine.state_vector.adjoint.records import Backward, Undone
 from diastase_engine.state_vector.adjoint.tile_records import DIAGONAL_RUN
 from diastase_engine.state_vector.state.small_matrices import (
-    LEAST_FACTOR,
     divide_by,
     has_equal_diagonal,
     size,
 )
+
+LEAST = 2.0**-25
+"""All that is lacking is hardly smaller."""
 
 
 @kernel
@@ -69,7 +71,7 @@ def divide_part(run: Backward, part: i64) -> None:
             if step.kind != DIAGONAL_RUN:
                 operation.weight = lacking * lacking
             divisor: f64 = 0.0
-            if k > last and size(lacking) > LEAST_FACTOR:
+            if k > last and size(lacking) > LEAST:
                 divisor = divisor_of(operation)
             if divisor != 0.0:
                 divide_by(operation.otherwise, divisor)

@@ -32,6 +32,7 @@ from diastase_engine.state_vector.adjoint.tiles import (
 )
 from diastase_engine.state_vector.plan.plan import ANY, fill_up, pick
 from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK
+from diastase_engine.state_vector.state.small_matrices import is_unit
 from diastase_engine.state_vector.tiles.tile_operations import set_matrix
 
 LEAST_SAVED, RUN_SAVED = 6, 3
@@ -53,12 +54,6 @@ def variant_of(operation: Undone, side: i64) -> i64:
     if operation.form == PHASED and operation.turned[side] != 0:
         variant |= TURNED
     return variant
-
-
-@inline
-def is_unit(matrix: ptr[f64]) -> i1:
-    """Whether the diagonal elements of a matrix are one."""
-    return matrix[0] == 1.0 and matrix[1] == 0.0 and matrix[6] == 1.0 and matrix[7] == 0.0
 
 
 @kernel

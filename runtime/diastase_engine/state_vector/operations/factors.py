@@ -8,19 +8,24 @@ product of all of them goes into one operation that acts on all amplitudes anywa
 
 from diastase_engine.language import *
 from diastase_engine.state_vector.operations.parity_operations import ROUNDING
-from diastase_engine.state_vector.state.records import Operation, State
+from diastase_engine.state_vector.state.records import SINGLE, Operation, State
 from diastase_engine.state_vector.state.small_matrices import (
     IDENTITY,
-    LEAST_FACTOR,
     divide_by,
     has_equal_diagonal,
     is_identity,
     is_real,
     is_turning,
+    multiply_numbers,
     scale,
     size,
     write,
 )
+
+LEAST = derived(lambda single: 2.0**-60 if single else 2.0**-500, SINGLE)
+MOST = 4.0
+"""Of the product of all numbers: tiles may have applied all operations but the one that bears it,
+or that one alone, and amplitudes have to be stored either way."""
 
 
 @kernel
@@ -36,36 +41,45 @@ def is_scalar(matrix: ptr[f64]) -> i1:
 
 
 @kernel
-def multiply_factor(factor: ptr[f64], real: f64, imaginary: f64) -> None:
-    """`factor *= real + i imaginary`."""
-    x, y = factor[0], factor[1]
-    factor[0], factor[1] = real * x - imaginary * y, real * y + imaginary * x
+def take_out_scalar(operation: Operation, factor: ptr[f64]) -> i1:
+    """Divide an operation that keeps a parity by the number that it is where the parity is even."""
+    if not is_scalar(operation.otherwise) or is_identity(operation.otherwise):
+        return False
+    a, b = operation.otherwise[0], operation.otherwise[1]
+    weight = a * a + b * b
+    inverse = stack_array(f64, 2)
+    inverse[0], inverse[1] = a / weight, -(b / weight)
+    multiply_numbers(factor, operation.otherwise)
+    scale(operation.matched, inverse)
+    write(IDENTITY, operation.otherwise)
+    return True
+
+
+@kernel
+def take_out_cosine(operation: Operation, factor: ptr[f64]) -> i1:
+    """Divide a real or turning operation by what is twice on its diagonal."""
+    if operation.mask | operation.word != 0 or operation.changes == 0:
+        return False
+    if not has_equal_diagonal(operation.matched):
+        return False
+    if not (is_real(operation) or is_turning(operation)):
+        return False
+    cosine = stack_array(f64, 2)
+    cosine[0], cosine[1] = operation.matched[0], 0.0
+    divide_by(operation.matched, cosine[0])
+    multiply_numbers(factor, cosine)
+    return True
 
 
 @kernel
 def take_out(operation: Operation, factor: ptr[f64]) -> i1:
-    """Divide an operation by its factor, if it has one, which is multiplied into `factor`."""
+    """Divide an operation by a number, if it has one, which is multiplied into `factor`."""
+    taken = size(factor[0]) + size(factor[1])
+    if taken < LEAST or taken > MOST:
+        return False
     if operation.flips != 0:
-        if not is_scalar(operation.otherwise) or is_identity(operation.otherwise):
-            return False
-        a, b = operation.otherwise[0], operation.otherwise[1]
-        weight = a * a + b * b
-        inverse = stack_array(f64, 2)
-        inverse[0], inverse[1] = a / weight, -(b / weight)
-        scale(operation.matched, inverse)
-        write(IDENTITY, operation.otherwise)
-        multiply_factor(factor, a, b)
-        return True
-    if operation.mask | operation.word != 0 or not has_equal_diagonal(operation.matched):
-        return False
-    if operation.changes == 0 or not (is_real(operation) or is_turning(operation)):
-        return False
-    if size(factor[0]) + size(factor[1]) <= LEAST_FACTOR:
-        return False
-    number = operation.matched[0]
-    divide_by(operation.matched, number)
-    multiply_factor(factor, number, 0.0)
-    return True
+        return take_out_scalar(operation, factor)
+    return take_out_cosine(operation, factor)
 
 
 @kernel
@@ -83,7 +97,7 @@ def bearer(state: State) -> i64:
 
 @kernel
 def take_out_factors(state: State) -> None:
-    """Do so for all waiting operations but the one that bears the product."""
+    """Divide all waiting operations but the one that bears the product, the last one if need be."""
     factor = stack_array(f64, 2)
     factor[0], factor[1] = 1.0, 0.0
     bears = bearer(state)

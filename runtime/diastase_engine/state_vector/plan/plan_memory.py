@@ -73,7 +73,7 @@ def room(memory: ptr[f64], had: i64, needed: i64) -> ptr[f64]:
 
 @kernel
 def prepared_at_most(state: State) -> i64:
-    """Return a bound of the number of tile operations: a group of four has one more."""
+    """Return a bound of the number of tile operations: four that are gathered have one more."""
     return state.waiting + (state.waiting >> 2)
 
 

@@ -13,10 +13,8 @@ EXCHANGE = [0.0, 0.0, 1.0, 0.0, 1.0, 0.0, 0.0, 0.0]
 EVERYWHERE = 0xFF
 """What `equal_lanes` says of equal matrices."""
 DIAGONAL_ROUNDING = 2.0**-50
-SMALLEST_DIVISOR = 2.0**-5
-"""What a matrix with an equal diagonal is divided by is no smaller,"""
-LEAST_FACTOR = 2.0**-25
-"""and the product of all that matrices are divided by hardly smaller."""
+SMALLEST_DIVISOR, LARGEST_DIVISOR = 2.0**-5, 1.0 + 2.0**-40
+"""What a matrix with an equal diagonal is divided by: a cosine that is not too small."""
 
 
 @inline
@@ -185,11 +183,12 @@ def scale(matrix: ptr[f64], factor: ptr[f64]) -> None:
 
 @kernel
 def has_equal_diagonal(matrix: ptr[f64]) -> i1:
-    """Whether a matrix has the same real number, not too small, twice on its diagonal."""
+    """Whether a matrix has the same real number, of a fit size, twice on its diagonal."""
     a, d = matrix[0], matrix[6]
     is_real_there = matrix[1] == 0.0 and matrix[7] == 0.0
     is_equal_there = size(a - d) <= DIAGONAL_ROUNDING * size(a)
-    return is_real_there and is_equal_there and size(a) >= SMALLEST_DIVISOR
+    is_cosine = SMALLEST_DIVISOR <= size(a) and size(a) <= LARGEST_DIVISOR
+    return is_real_there and is_equal_there and is_cosine
 
 
 @kernel
@@ -200,3 +199,16 @@ def divide_by(matrix: ptr[f64], number: f64) -> None:
         matrix[k] = matrix[k] / number
     if off <= 2.0 * DIAGONAL_ROUNDING * size(number):
         matrix[0], matrix[6] = 1.0, 1.0
+
+
+@inline
+def is_unit(matrix: ptr[f64]) -> i1:
+    """Whether the diagonal elements of a matrix are one."""
+    return matrix[0] == 1.0 and matrix[1] == 0.0 and matrix[6] == 1.0 and matrix[7] == 0.0
+
+
+@inline
+def multiply_numbers(factor: ptr[f64], number: ptr[f64]) -> None:
+    """`factor *= number`, both complex."""
+    a, b, c, d = factor[0], factor[1], number[0], number[1]
+    factor[0], factor[1] = a * c - b * d, a * d + b * c

@@ -78,7 +78,7 @@ def is_phase_like(matrix: ptr[f64]) -> i1:
 
 @kernel
 def can_be_gathered(plan: Plan, tile: Tile, operation: Operation, index: i64) -> i1:
-    """Whether an operation is of the kind that this module is about."""
+    """Whether an operation is diagonal, like a phase, and reads at most one bit of the tile."""
     if plan.targets[index] != 0 or not is_phase_like(operation.matched):
         return False
     if operation.mask != 0 and not is_phase_like(operation.otherwise):

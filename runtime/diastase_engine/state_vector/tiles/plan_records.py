@@ -29,7 +29,8 @@ class TileOperation(Record):
     """An operation, prepared for the registers of a tile; see `tile_operations`."""
 
     coefficients: Annotated[ptr[f64], 2 * SET_VECTORS * size_of(vector) // 8]
-    """Vectors: first for amplitudes that are not selected, then for those that are."""
+    """Vectors: first for amplitudes that are not selected, then for those that are; or a table,
+    with two for each of up to 2^MAX_SLOTS blocks (`diagonal_groups`)."""
     code: i64
     """Which of the cases of `tiles`."""
     outer_mask: i64
@@ -44,7 +45,7 @@ class TileOperation(Record):
     skips: i64
     """Bit `2 * matches + row`: whether nothing is to be done there."""
     operation: i64
-    """Index of the waiting operation."""
+    """Index of the waiting operation; -1 where it is not of a single one."""
 
 
 class Tile(Record):

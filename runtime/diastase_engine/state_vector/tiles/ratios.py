@@ -26,6 +26,7 @@ from diastase_engine.state_vector.state.small_matrices import (
     EVERYWHERE,
     is_identity,
     is_real,
+    multiply_numbers,
     scale,
     size,
 )
@@ -203,13 +204,6 @@ def make_passes(
     if mask != 0:
         one_pass(state, operation, second, value ^ mask, 0, 1, matched, otherwise)
     return True
-
-
-@inline
-def multiply_numbers(factor: ptr[f64], number: ptr[f64]) -> None:
-    """`factor *= number`."""
-    a, b, c, d = factor[0], factor[1], number[0], number[1]
-    factor[0], factor[1] = a * c - b * d, a * d + b * c
 
 
 @kernel

@@ -13,7 +13,12 @@ from typing import Any
 
 from diastase_engine.language import *
 from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK, Operation
-from diastase_engine.state_vector.state.small_matrices import is_identity, is_real, is_turning
+from diastase_engine.state_vector.state.small_matrices import (
+    is_identity,
+    is_real,
+    is_turning,
+    is_unit,
+)
 from diastase_engine.state_vector.tiles.parity import FIRST_ROW, LAST_ROW, prepare_pair
 from diastase_engine.state_vector.tiles.plan_records import (
     SET_VECTORS,
@@ -159,11 +164,11 @@ def prepare_diagonal(plan: Plan, tile: Tile, operation: Operation, prepared: Til
 def prepare_mixing(plan: Plan, tile: Tile, operation: Operation, prepared: TileOperation) -> None:
     """Fill in what is special to an operation that is not diagonal."""
     code: i64 = tile_place(plan, tile, operation.target)
-    is_unit = operation.mask == 0 and is_one(operation.matched, 0) and is_one(operation.matched, 6)
+    has_units = operation.mask == 0 and is_unit(operation.matched)
     if is_real(operation):
-        code += UNIT_REAL_CODE if is_unit else REAL_CODE
+        code += UNIT_REAL_CODE if has_units else REAL_CODE
     elif is_turning(operation):
-        code += UNIT_TURNING_CODE if is_unit else TURNING_CODE
+        code += UNIT_TURNING_CODE if has_units else TURNING_CODE
     else:
         code += GENERAL_CODE
     if prepared.slot_match != ALL_BLOCKS:
