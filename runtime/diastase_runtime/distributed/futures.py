@@ -130,6 +130,9 @@ class MappedFutures:
             for number, future in done.items():
                 if future.status == "finished" or (errors and number > min(errors)):
                     continue
+                if self._runs_again(future):
+                    waiting.add(future)
+                    continue
                 if future.status != "error":
                     raise self._lost(future)
                 errors[number] = future.exception()
@@ -140,6 +143,10 @@ class MappedFutures:
         if errors:
             raise self._told(min(errors), errors[min(errors)])
         return [parts[number] for number in range(len(self.futures))]
+
+    def _runs_again(self, future: Any) -> bool:
+        """Whether a chunk that was computed went with its worker, and is computed once more."""
+        return future.status in ("lost", "pending") and not _trouble_of(self.client)
 
     def _lost(self, future: Any) -> DiastaseError:
         """The error of a chunk that nobody computes any more."""

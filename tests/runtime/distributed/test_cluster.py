@@ -238,6 +238,28 @@ def test_a_worker_that_dies(client):
     client.wait_for_workers(2)
 
 
+def test_results_that_go_with_a_worker_before_they_are_fetched(client, monkeypatch):
+    """The scheduler says of a result that is there that it is lost, and later that it is there."""
+    lost = []
+
+    class Losing(distributed.as_completed):
+        def next_batch(self, block=True):
+            batch = super().next_batch(block)
+            if not lost:
+                lost.append(batch[0])
+                state, loop = batch[0]._state, client.loop
+                loop.add_callback(state.lose)
+                until(lambda: batch[0].status == "lost")
+                loop.add_callback(loop.call_later, 0.2, state.finish)
+            return batch
+
+    numbers = np.linspace(0, 1, 20)
+    mapped = map(slow, numbers, client=client, chunk_size=2, futures=True)
+    monkeypatch.setattr(distributed, "as_completed", Losing)
+    assert mapped.result().tobytes() == map(slow, numbers).tobytes()
+    assert lost
+
+
 def test_workers_that_die_again_and_again(client):
     """As `allowed-failures` of the scheduler has it."""
     scheduler = client.cluster.scheduler
