@@ -14,6 +14,7 @@ from hypothesis.errors import UnsatisfiedAssumption
 
 from diastase import CompileError
 from diastase_mlir import FailedPassError
+from fuzz.children import Refused
 from fuzz.corpus import finding
 from fuzz.judging import Unstable
 from fuzz.oracles import ORACLES
@@ -67,7 +68,7 @@ def batch(name: str, seed: int, until: float, running: Path) -> tuple[Counter, P
         except UnsatisfiedAssumption:
             raise
         except Exception as error:
-            last.update(drawn=drawn, kind=type(error), error=_text(error))
+            last.update(drawn=drawn, kind=_kind(error), error=_text(error))
             raise
 
     try:
@@ -90,13 +91,18 @@ def _shrink(name: str, last: dict[str, Any]) -> None:
         try:
             judge(name, drawn)
         except Exception as error:
-            if type(error) is not last["kind"]:
+            if _kind(error) != last["kind"]:
                 return False
             last.update(drawn=drawn, error=_text(error))
             return True
         return False
 
     shrunk(last["drawn"], is_wrong)
+
+
+def _kind(error: Exception) -> tuple[type, str]:
+    """What shrinking keeps: of an exception in a child, which it was there."""
+    return type(error), str(error).partition(":")[0] if isinstance(error, Refused) else ""
 
 
 def _text(error: Exception) -> str:

@@ -48,6 +48,7 @@ NO_CACHE = Child(("-m", "fuzz.elsewhere"), DIASTASE_CACHE="0", DIASTASE_NUM_THRE
 def another_process(program, seed, size, child):
     """With other threads, another order of sets, and what the cache holds or does not."""
     here = qjit(lambda s: run(program, s, Style()))
+    here(random_state(seed, size))  # what is refused is refused here, not there
     other = ELSEWHERE if child.startswith("one") else NO_CACHE
     there = other.ask({"program": program, "seed": seed, "size": size})
     found = State(*(np.array(part["re"]) + 1j * np.array(part["im"]) for part in there))
