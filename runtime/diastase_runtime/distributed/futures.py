@@ -126,27 +126,26 @@ class MappedFutures:
         numbers = {future: number for number, future in enumerate(self.futures)}
         waiting = import_module("distributed").as_completed(self.futures, loop=self.client.loop)
         for batch in waiting.batches():
-            done = {numbers[future]: future for future in batch}
-            for number, future in done.items():
-                if future.status == "finished" or (errors and number > min(errors)):
+            good: dict[int, Any] = {}
+            for future in batch:
+                # Read once: it changes when a worker dies.
+                number, status = numbers[future], future.status
+                if status == "finished":
+                    good[number] = future
+                elif errors and number > min(errors):
                     continue
-                if self._runs_again(future):
-                    waiting.add(future)
-                    continue
-                if future.status != "error":
+                elif status in ("lost", "pending") and not _trouble_of(self.client):
+                    waiting.add(future)  # its result went with a worker, and is computed again
+                elif status == "error":
+                    errors[number] = future.exception()
+                    self.client.cancel(list(self.futures[number + 1 :]))
+                else:
                     raise self._lost(future)
-                errors[number] = future.exception()
-                self.client.cancel(list(self.futures[number + 1 :]))
-            good = {n: future for n, future in done.items() if future.status == "finished"}
             if not errors:
                 parts.update(zip(good, self.client.gather(list(good.values())), strict=True))
         if errors:
             raise self._told(min(errors), errors[min(errors)])
         return [parts[number] for number in range(len(self.futures))]
-
-    def _runs_again(self, future: Any) -> bool:
-        """Whether a chunk that was computed went with its worker, and is computed once more."""
-        return future.status in ("lost", "pending") and not _trouble_of(self.client)
 
     def _lost(self, future: Any) -> DiastaseError:
         """The error of a chunk that nobody computes any more."""
