@@ -32,7 +32,8 @@ from diastase_runtime.abi import GRIDS
 ADD_WEIGHTS, ADD_WORDS = GRIDS.index("add_weights"), GRIDS.index("add_words")
 MULTIPLY_ALL = GRIDS.index("multiply_all")
 WRITE_WEIGHTS, FOLD = GRIDS.index("write_weights"), GRIDS.index("fold")
-_SUMS_BYTES = 2 * MOST_BLOCKS * 8
+SUMS_BYTES = 2 * MOST_BLOCKS * 8
+"""Two numbers of each block, at the beginning of `device_plan`."""
 
 
 @inline
@@ -41,22 +42,33 @@ def blocks_for(count: i64) -> i64:
     return (count + THREADS - 1) >> THREAD_BITS
 
 
+@inline
+def blocks_that_add_up(count: i64) -> i64:
+    """Blocks that go through so many amplitudes, by strides if there are too many."""
+    blocks = blocks_for(count)
+    return select(blocks > MOST_BLOCKS, MOST_BLOCKS, blocks)
+
+
 @kernel
-def add_up_there(state: State, grid: i64, run: Sums, sums: ptr[f64]) -> None:
-    """Launch a kernel that adds up, and add up its blocks."""
+def add_up_blocks(state: State, blocks: i64, sums: ptr[f64]) -> None:
+    """Add up what the blocks of a launch have left; zeros after an error."""
     sums[0], sums[1] = 0.0, 0.0
-    run.numbers = cast(at(state.device), ptr[stored])
-    run.count = 1 << bits_there(state)
-    blocks: i64 = blocks_for(run.count)
-    if blocks > MOST_BLOCKS:
-        blocks = MOST_BLOCKS
-    run.stride = blocks << THREAD_BITS
-    run.sums = at(state.device_plan)
-    launch(state, grid, blocks, cast(run, ptr[i64]), size_of(Sums))
     parts = stack_array(f64, 2 * MOST_BLOCKS)
     if copy_to_host(state, parts, state.device_plan, 16 * blocks):
         for block in range(blocks):
             sums[0], sums[1] = sums[0] + parts[2 * block], sums[1] + parts[2 * block + 1]
+
+
+@kernel
+def add_up_there(state: State, grid: i64, run: Sums, sums: ptr[f64]) -> None:
+    """Launch a kernel that adds up, and add up its blocks."""
+    run.numbers = cast(at(state.device), ptr[stored])
+    run.count = 1 << bits_there(state)
+    blocks = blocks_that_add_up(run.count)
+    run.stride = blocks << THREAD_BITS
+    run.sums = at(state.device_plan)
+    launch(state, grid, blocks, cast(run, ptr[i64]), size_of(Sums))
+    add_up_blocks(state, blocks, sums)
 
 
 @kernel
@@ -66,7 +78,7 @@ def weights_there(state: State, mask: i64, weights: ptr[f64]) -> None:
     run = stack_record(Sums)
     run.mask, run.n_terms = mask, 0
     run.terms = null(ptr[f64])
-    if bring(state) and device_room(state, _SUMS_BYTES):
+    if bring(state) and device_room(state, SUMS_BYTES):
         add_up_there(state, ADD_WEIGHTS, run, weights)
 
 
@@ -76,9 +88,9 @@ def mean_there(state: State, terms: ptr[Term], count: i64) -> f64:
     run, sums = stack_record(Sums), stack_array(f64, 2)
     run.mask, run.n_terms = 0, count
     size = count * size_of(Term)
-    if not bring(state) or not device_room(state, _SUMS_BYTES + size):
+    if not bring(state) or not device_room(state, SUMS_BYTES + size):
         return 0.0
-    where = state.device_plan + _SUMS_BYTES
+    where = state.device_plan + SUMS_BYTES
     run.terms = at(where)
     if not copy_to_device(state, where, cast(terms, ptr[f64]), size):
         return 0.0

@@ -6,8 +6,15 @@ both are brought into the user's order before they meet.
 
 from diastase_engine.call_context import SIZE_MISMATCH, CallContext, fail
 from diastase_engine.language import *
+from diastase_engine.state_vector.device.linear_algebra import (
+    add_multiple_there,
+    clear_there,
+    product_there,
+)
+from diastase_engine.state_vector.device.residence import GPU, bring, if_gpu
 from diastase_engine.state_vector.gates.decompositions import exchange_bits
 from diastase_engine.state_vector.queue.queue import (
+    apply_waiting,
     flush,
     flush_to_read,
     forget_waiting,
@@ -16,6 +23,9 @@ from diastase_engine.state_vector.queue.queue import (
 from diastase_engine.state_vector.state.checks import cannot_run
 from diastase_engine.state_vector.state.parallel import clear
 from diastase_engine.state_vector.state.records import BLOCK_BYTES, State
+
+cleared_there, added_there = if_gpu(clear_there), if_gpu(add_multiple_there)
+multiplied_there = if_gpu(product_there)
 
 
 @kernel
@@ -51,13 +61,32 @@ def can_meet(context: CallContext, first: State, second: State, site: i64) -> i1
 
 
 @kernel
+def can_meet_there(context: CallContext, first: State, second: State, site: i64) -> i1:
+    """Have two states on the GPU in the same order; false where that cannot be.
+
+    Who then changes one of them there says so (`change_there`). They may be the same state.
+    """
+    if not are_in_order(context, first, second, site):
+        return False
+    apply_waiting(first)
+    apply_waiting(second)
+    return bring(first) and bring(second)
+
+
+both_there = if_gpu(can_meet_there)
+
+
+@kernel
 def state_zero(context: CallContext, state: State) -> None:
     """Set all amplitudes to zero."""
     if cannot_run(context, state):
         return
     forget_waiting(state)
-    overwrite(state)
     state.spoilt = 0
+    if GPU == 1:
+        cleared_there(state)
+        return
+    overwrite(state)
     clear(cast(state.amplitudes, ptr[f64]), state.blocks * BLOCK_BYTES)
 
 
@@ -66,6 +95,10 @@ def state_scale_add(
     context: CallContext, target: State, source: State, site: i64, factor: ptr[f64]
 ) -> None:
     """`target += factor source`, the factor as real and imaginary part."""
+    if GPU == 1:
+        if both_there(context, target, source, site):
+            added_there(target, source, factor)
+        return
     if not can_meet(context, target, source, site):
         return
     a, b = broadcast(factor[0]), broadcast(factor[1])
@@ -79,6 +112,10 @@ def state_scale_add(
 def inner_product(context: CallContext, bra: State, ket: State, site: i64, out: ptr[f64]) -> None:
     """Write <bra|ket>, zero after an error."""
     out[0], out[1] = 0.0, 0.0
+    if GPU == 1:
+        if both_there(context, bra, ket, site):
+            multiplied_there(bra, ket, out)
+        return
     if not are_in_order(context, bra, ket, site):
         return
     flush_to_read(bra)

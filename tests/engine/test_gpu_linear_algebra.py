@@ -1,0 +1,161 @@
+"""Two states on a GPU that is emulated: sums, inner products; against NumPy, and what is copied."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+import pytest
+
+from diastase_runtime.abi import ErrorCode
+from emulated_gpu import EmulatedGpu
+from random_circuits import apply_engine, dense_amplitudes, random_circuit
+
+BACKWARDS = 255
+QUBITS = [1, 3, 6, 11, 12]
+
+
+@pytest.fixture(scope="module", params=["double", "single", "backwards"])
+def gpu(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> EmulatedGpu:
+    """In both precisions, and with the threads and blocks of all launches in reverse."""
+    order = BACKWARDS if request.param == "backwards" else 0
+    folder = tmp_path_factory.mktemp("gpu")
+    return EmulatedGpu(folder, single=request.param == "single", order=order)
+
+
+@pytest.fixture
+def register(gpu: EmulatedGpu, registers: Callable) -> Iterator[Callable]:
+    gpu.settings()
+    yield partial(registers, gpu.library)
+    gpu.settings()
+
+
+def prepared(register: Callable, qubits: int, seed: int):
+    """A register after a random circuit, and its amplitudes."""
+    circuit = random_circuit(np.random.default_rng([qubits, seed]), qubits, 60)
+    state = register(qubits, seed)
+    for step in circuit:
+        apply_engine(state, step)
+    if qubits > 1:  # renames wires
+        state.gate("SWAP", (0, qubits - 1))
+    tensor = dense_amplitudes(circuit, qubits).reshape((2,) * qubits)
+    return state, np.swapaxes(tensor, 0, qubits - 1).ravel()
+
+
+def copied(*states) -> int:
+    """How many bytes were copied, of operations, sums and amplitudes."""
+    return sum(each.context.to_device + each.context.to_host for each in states)
+
+
+@pytest.mark.parametrize("qubits", QUBITS)
+def test_inner_products(register: Callable, qubits: int) -> None:
+    bra, left = prepared(register, qubits, 1)
+    ket, right = prepared(register, qubits, 2)
+    for state, other, wanted in (
+        (bra, ket, np.vdot(left, right)), (ket, bra, np.vdot(right, left)), (bra, bra, 1.0),
+    ):  # fmt: skip
+        assert state.inner(other) == pytest.approx(wanted, abs=state.within(1e-13))
+    np.testing.assert_allclose(bra.amplitudes, left, atol=bra.within(1e-13))
+
+
+@pytest.mark.parametrize("qubits", QUBITS)
+def test_multiples_are_added(register: Callable, qubits: int) -> None:
+    target, start = prepared(register, qubits, 3)
+    source, added = prepared(register, qubits, 4)
+    source.gate("PauliX", [0])  # waits
+    added = added.reshape(2, -1)[::-1].ravel()
+    target.scale_add(source, 0.3 - 0.7j)
+    wanted = start + (0.3 - 0.7j) * added
+    np.testing.assert_allclose(target.amplitudes, wanted, atol=target.within(1e-13))
+    np.testing.assert_allclose(source.amplitudes, added, atol=target.within(1e-13))
+    target.scale_add(target, 1j)
+    np.testing.assert_allclose(target.amplitudes, wanted * (1 + 1j), atol=target.within(1e-13))
+
+
+@pytest.mark.parametrize("qubits", [1, 12])
+def test_a_state_of_zeros(register: Callable, qubits: int) -> None:
+    state, _ = prepared(register, qubits, 5)
+    source, added = prepared(register, qubits, 6)
+    for angle in (0.5, float("nan")):
+        state.gate("RX", [0], angle)  # waits, and must be forgotten; or spoils the state
+        state.call("state_zero")
+        assert state.inner(state) == 0
+        state.scale_add(source, 2.0)
+        np.testing.assert_allclose(state.amplitudes, 2 * added, atol=state.within(1e-13))
+    state.call("state_zero")
+    np.testing.assert_array_equal(state.amplitudes, 0)
+
+
+def test_no_amplitudes_are_copied(register: Callable) -> None:
+    state, amplitudes = prepared(register, 12, 7)
+    other = state.copy()
+    other.call("state_zero")
+    state.inner(other)  # which applies what waits, and brings wires into their order
+    before = copied(state)
+    other.call("state_zero")
+    other.scale_add(state, 2j)
+    assert state.inner(other) == pytest.approx(2j, abs=state.within(1e-12))
+    other.scale_add(state, 1.0)
+    assert other.inner(other) == pytest.approx(5.0, abs=state.within(1e-12, 1e-5))
+    assert copied(state) - before <= 2 * 16 * 1024
+    before = copied(state)
+    np.testing.assert_allclose(other.amplitudes, (1 + 2j) * amplitudes, atol=other.within(1e-12))
+    assert copied(state) - before == (8 if state.is_single else 16) << 12  # what was old
+    other.release()
+
+
+def test_a_state_of_the_processor_is_brought_once(register: Callable) -> None:
+    generator = np.random.default_rng(8)
+    vectors = generator.normal(size=(2, 1 << 10)) + 1j * generator.normal(size=(2, 1 << 10))
+    states = [register(10), register(10)]
+    for state, vector in zip(states, vectors, strict=True):
+        state.prepare_wires(vector, range(10))
+    before = [state.context.to_device for state in states]
+    first, second = states
+    wanted = np.vdot(*vectors)
+    for _ in range(2):
+        assert first.inner(second) == pytest.approx(wanted, rel=first.within(1e-12, 1e-5))
+    size = (8 if first.is_single else 16) << 10
+    assert [state.context.to_device - n for state, n in zip(states, before, strict=True)] == [
+        size, size,
+    ]  # fmt: skip
+    first.call("state_zero")
+    first.scale_add(second, 1.0)
+    np.testing.assert_allclose(first.amplitudes, vectors[1], rtol=first.within(1e-15, 1e-6))
+
+
+def test_states_of_other_sizes_do_not_meet(register: Callable) -> None:
+    state, other = register(3), register(4)
+    assert state.inner(other) == 0
+    code, _, detail = state.error
+    assert (code, detail[:2]) == (ErrorCode.SIZE_MISMATCH, [4, 3])
+
+
+@pytest.mark.parametrize("failing", range(1, 14))
+def test_whatever_fails_is_an_error(gpu: EmulatedGpu, register: Callable, failing: int) -> None:
+    state = register(3)
+    state.prepare_wires(np.ones(8), range(3))
+    other = state.copy()
+    gpu.settings(failing=failing, failure=719)
+    for _ in range(2):
+        other.call("state_zero")
+        other.scale_add(state, 1j)
+        result = state.inner(other)
+    assert result == 0
+    code, site, detail = state.error
+    assert (code, site, detail[0]) == (ErrorCode.GPU_FAILED, 7, 719)
+    gpu.settings()
+    other.release()
+
+
+def test_too_little_memory_is_an_error(gpu: EmulatedGpu, register: Callable) -> None:
+    state = register(13)
+    other = state.copy()
+    used = gpu.settings()
+    gpu.settings(limit=used)  # none for the sums
+    assert state.inner(other) == 0
+    code, _, detail = state.error
+    assert (code, detail[0]) == (ErrorCode.OUT_OF_MEMORY, 16 * 1024)
+    other.release()
+    state.release()
+    assert gpu.settings() == 0
+    state.state = None
