@@ -1,6 +1,6 @@
-"""Two states on a GPU that is emulated: sums, inner products; against NumPy, and what is copied."""
+"""Two states, and sums of Pauli words, on a GPU that is emulated: against NumPy; what is copied."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
 import numpy as np
@@ -12,6 +12,13 @@ from random_circuits import apply_engine, dense_amplitudes, random_circuit
 
 BACKWARDS = 255
 QUBITS = [1, 3, 6, 11, 12]
+PAULIS = {
+    "X": np.array([[0, 1], [1, 0]]),
+    "Y": np.array([[0, -1j], [1j, 0]]),
+    "Z": np.diag([1, -1]),
+}
+Term = tuple[float, str, Sequence[int]]
+QUBITS_AND_WORDS = [(1, 4), (3, 1), (5, 30), (9, 12), (12, 40)]
 
 
 @pytest.fixture(scope="module", params=["double", "single", "backwards"])
@@ -39,6 +46,29 @@ def prepared(register: Callable, qubits: int, seed: int):
         state.gate("SWAP", (0, qubits - 1))
     tensor = dense_amplitudes(circuit, qubits).reshape((2,) * qubits)
     return state, np.swapaxes(tensor, 0, qubits - 1).ravel()
+
+
+def random_terms(qubits: int, count: int) -> list[Term]:
+    """Words of any length, that of no letters, too; some of them alike but for Y."""
+    generator = np.random.default_rng([qubits, count])
+    terms: list[Term] = []
+    for number in range(count):
+        wires = [int(wire) for wire in generator.permutation(qubits)[: number % (qubits + 1)]]
+        for word in ("".join(generator.choice(list("XYZ"), len(wires))), "Y" * len(wires)):
+            terms.append((float(generator.normal()), word, wires))
+    return terms
+
+
+def applied(terms: list[Term], vector: np.ndarray) -> np.ndarray:
+    """The sum of the words applied to a vector."""
+    qubits = len(vector).bit_length() - 1
+    total = np.zeros(len(vector), complex)
+    for coefficient, word, wires in terms:
+        part = vector.reshape((2,) * qubits)
+        for letter, wire in zip(word, wires, strict=True):
+            part = np.moveaxis(np.tensordot(PAULIS[letter], part, axes=(1, wire)), 0, wire)
+        total += coefficient * part.ravel()
+    return total
 
 
 def copied(*states) -> int:
@@ -159,3 +189,30 @@ def test_too_little_memory_is_an_error(gpu: EmulatedGpu, register: Callable) -> 
     state.release()
     assert gpu.settings() == 0
     state.state = None
+
+
+@pytest.mark.parametrize(("qubits", "count"), QUBITS_AND_WORDS)
+def test_moments(register: Callable, qubits: int, count: int) -> None:
+    state, vector = prepared(register, qubits, 1)
+    terms = random_terms(qubits, count)
+    image = applied(terms, vector)
+    mean = np.vdot(vector, image).real
+    near = partial(pytest.approx, rel=state.within(1e-12, 1e-5), abs=state.within(1e-12, 1e-4))
+    assert state.pauli("expval_pauli", terms) == near(mean)
+    assert state.pauli("var_pauli", terms) == near(np.vdot(image, image).real - mean**2)
+    np.testing.assert_allclose(state.amplitudes, vector, atol=state.within(1e-13))
+
+
+def test_variances_copy_no_amplitudes(register: Callable) -> None:
+    state, vector = prepared(register, 12, 2)
+    terms = random_terms(12, 3)
+    state.gate("Hadamard", [1])
+    state.pauli("expval_pauli", terms)
+    back = state.context.to_host
+    for _ in range(3):
+        state.pauli("var_pauli", terms)
+    assert state.context.to_host - back <= 3 * 16 * 1024
+    there = state.context.to_device
+    state.gate("Hadamard", [1])
+    np.testing.assert_allclose(state.amplitudes, vector, atol=state.within(1e-12))
+    assert state.context.to_device - there < 8 << 12

@@ -1,11 +1,11 @@
-"""Sums over amplitudes by a GPU: weights, expectation values of Pauli words, probabilities.
+"""Sums over amplitudes by a GPU: weights, moments of Pauli words, probabilities.
 
 Each block adds up what every so-manieth amplitude gives, and the host adds up the blocks: neither
 order depends on when blocks run. Sums are in double precision.
 """
 
 from diastase_engine.language import *
-from diastase_engine.state_vector.device.arithmetic import add_up, amplitude, squared, times
+from diastase_engine.state_vector.device.arithmetic import add_up, amplitude, squared
 from diastase_engine.state_vector.device.records import THREADS, Folding, Scaling, Sums
 from diastase_engine.state_vector.device.stages import sign, without
 from diastase_engine.state_vector.state.records import Term
@@ -32,30 +32,47 @@ def add_weights(block: i64, run: Sums) -> None:
             run.sums[2 * block], run.sums[2 * block + 1] = zero[0], one[0]
 
 
+@inline
+def applied(numbers: ptr[stored], terms: ptr[Term], count: i64, index: i64) -> list[f64]:
+    """An element of O psi, its two parts; terms are sorted by the bits that they flip."""
+    real: f64 = 0.0
+    imaginary: f64 = 0.0
+    k: i64 = 0
+    while k < count:
+        flips = terms[k].x
+        a: f64 = 0.0
+        b: f64 = 0.0
+        while k < count and terms[k].x == flips:
+            factor = sign(index & terms[k].z)
+            a += factor * terms[k].real
+            b += factor * terms[k].imaginary
+            k += 1
+        value = amplitude(numbers, index ^ flips)
+        x, y = lane_of(value, 0), lane_of(value, 1)
+        real += a * x - b * y
+        imaginary += a * y + b * x
+    return [real, imaginary]
+
+
 @kernel
 def add_words(block: i64, run: Sums) -> None:
-    """Add up what terms give, which are sorted by the bits that they flip."""
-    parts = shared_array(f64, THREADS)
+    """Add up what <O> and <O O> are made of, for the sum O of all terms."""
+    means, squares = shared_array(f64, THREADS), shared_array(f64, THREADS)
     for thread in each_thread():
-        terms = cast(run.terms, ptr[Term])
-        total: f64 = 0.0
+        sums = registers(f64, 2)
+        sums[0], sums[1] = 0.0, 0.0
         for index in range(block * THREADS + thread, run.count, run.stride):
-            left = amplitude(run.numbers, index)
-            product: pair = left
-            flips: i64 = -1
-            for k in range(run.n_terms):
-                term = terms[k]
-                if term.x != flips:
-                    flips = term.x
-                    conjugate = left * pair_of(1.0, -1.0)
-                    product = times(conjugate, amplitude(run.numbers, index ^ flips))
-                part = term.real * lane_of(product, 0) - term.imaginary * lane_of(product, 1)
-                total += sign(index & term.z) * part
-        parts[thread] = total
-    add_up(parts)
+            value = amplitude(run.numbers, index)
+            parts = applied(run.numbers, cast(run.terms, ptr[Term]), run.n_terms, index)
+            real, imaginary = parts[0], parts[1]
+            mean = lane_of(value, 0) * real + lane_of(value, 1) * imaginary
+            sums[0], sums[1] = sums[0] + mean, sums[1] + (real * real + imaginary * imaginary)
+        means[thread], squares[thread] = sums[0], sums[1]
+    add_up(means)
+    add_up(squares)
     for thread in each_thread():
         if thread == 0:
-            run.sums[2 * block], run.sums[2 * block + 1] = parts[0], 0.0
+            run.sums[2 * block], run.sums[2 * block + 1] = means[0], squares[0]
 
 
 @kernel

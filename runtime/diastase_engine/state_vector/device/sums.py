@@ -83,19 +83,18 @@ def weights_there(state: State, mask: i64, weights: ptr[f64]) -> None:
 
 
 @kernel
-def mean_there(state: State, terms: ptr[Term], count: i64) -> f64:
-    """Return the mean of terms, sorted by the bits that they flip; 0 after an error."""
-    run, sums = stack_record(Sums), stack_array(f64, 2)
+def moments_there(state: State, terms: ptr[Term], count: i64, moments: ptr[f64]) -> None:
+    """Write <O> and <O O> of terms, sorted by the bits that they flip; zeros after an error."""
+    moments[0], moments[1] = 0.0, 0.0
+    run = stack_record(Sums)
     run.mask, run.n_terms = 0, count
     size = count * size_of(Term)
     if not bring(state) or not device_room(state, SUMS_BYTES + size):
-        return 0.0
+        return
     where = state.device_plan + SUMS_BYTES
     run.terms = at(where)
-    if not copy_to_device(state, where, cast(terms, ptr[f64]), size):
-        return 0.0
-    add_up_there(state, ADD_WORDS, run, sums)
-    return sums[0]
+    if copy_to_device(state, where, cast(terms, ptr[f64]), size):
+        add_up_there(state, ADD_WORDS, run, moments)
 
 
 @kernel

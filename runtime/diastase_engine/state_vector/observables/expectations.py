@@ -10,8 +10,7 @@ state is read from memory once for all of them.
 
 from diastase_engine.call_context import CallContext
 from diastase_engine.language import *
-from diastase_engine.state_vector.device.residence import GPU, if_gpu
-from diastase_engine.state_vector.device.sums import mean_there
+from diastase_engine.state_vector.device.residence import GPU
 from diastase_engine.state_vector.gates.dense import matrix_moments
 from diastase_engine.state_vector.observables.pauli import Term, pauli_moments, read_terms, terms_of
 from diastase_engine.state_vector.observables.pauli_products import (
@@ -28,11 +27,9 @@ from diastase_engine.state_vector.observables.pauli_products import (
     transform,
 )
 from diastase_engine.state_vector.queue.memory import free
-from diastase_engine.state_vector.queue.queue import apply_waiting, flush
+from diastase_engine.state_vector.queue.queue import flush
 from diastase_engine.state_vector.state.records import LANE_BITS, LANES, State
 from diastase_engine.threads.loops import run_parallel
-
-added_there = if_gpu(mean_there)
 
 CHUNK_BITS = 12
 
@@ -195,16 +192,17 @@ def expval_pauli(
     wires: ptr[i64],
 ) -> f64:
     """Return expectation value of a sum of Pauli words."""
+    if GPU == 1:
+        moments = stack_array(f64, 2)
+        pauli_moments(
+            context, state, site, n_terms, coefficients, term_offsets, pauli_codes, wires, moments
+        )
+        return moments[0]
     memory = read_terms(
         context, state, site, n_terms, coefficients, term_offsets, pauli_codes, wires
     )
     if is_null(memory):
         return 0.0
-    if GPU == 1:
-        apply_waiting(state)
-        there = added_there(state, terms_of(memory, n_terms), n_terms)
-        free(memory)
-        return there
     flush(state)
     mean = mean_of_terms(state, memory, n_terms)
     free(memory)

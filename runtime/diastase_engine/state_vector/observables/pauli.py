@@ -11,8 +11,10 @@ are the parity of the block bits.
 
 from diastase_engine.call_context import OVERLAPPING_WIRES, CallContext, fail
 from diastase_engine.language import *
+from diastase_engine.state_vector.device.residence import GPU, if_gpu
+from diastase_engine.state_vector.device.sums import moments_there
 from diastase_engine.state_vector.queue.memory import allocate
-from diastase_engine.state_vector.queue.queue import flush_to_read
+from diastase_engine.state_vector.queue.queue import apply_waiting, flush_to_read
 from diastase_engine.state_vector.state.checks import bit_of, cannot_run
 from diastase_engine.state_vector.state.records import (
     LANE_BITS,
@@ -23,6 +25,8 @@ from diastase_engine.state_vector.state.records import (
     free,
 )
 from diastase_runtime.gate_table import PAULI_CODES
+
+summed_there = if_gpu(moments_there)
 
 PAULI_X, PAULI_Z = PAULI_CODES["X"], PAULI_CODES["Z"]
 ROUNDING = 1e-12
@@ -248,7 +252,11 @@ def pauli_moments(
     memory = read_terms(context, state, site, count, coefficients, offsets, codes, wires)
     if is_null(memory):
         return
-    flush_to_read(state)
     terms = terms_of(memory, count)
-    sum_moments(state, terms, count, cast(memory, ptr[vector]), moments)
+    if GPU == 1:
+        apply_waiting(state)
+        summed_there(state, terms, count, moments)
+    else:
+        flush_to_read(state)
+        sum_moments(state, terms, count, cast(memory, ptr[vector]), moments)
     free(memory)
