@@ -216,3 +216,75 @@ def test_variances_copy_no_amplitudes(register: Callable) -> None:
     state.gate("Hadamard", [1])
     np.testing.assert_allclose(state.amplitudes, vector, atol=state.within(1e-12))
     assert state.context.to_device - there < 8 << 12
+
+
+@pytest.mark.parametrize(("qubits", "count"), QUBITS_AND_WORDS)
+def test_applied_sums(register: Callable, qubits: int, count: int) -> None:
+    target, start = prepared(register, qubits, 3)
+    source, vector = prepared(register, qubits, 4)
+    terms = random_terms(qubits, count)
+    target.add_pauli_sum(source, terms)
+    wanted = start + applied(terms, vector)
+    within = {"rtol": source.within(1e-12, 1e-5), "atol": source.within(1e-12, 1e-4)}
+    np.testing.assert_allclose(target.amplitudes, wanted, **within)
+    np.testing.assert_allclose(source.amplitudes, vector, atol=source.within(1e-13))
+
+
+def test_seeds_copy_no_amplitudes(register: Callable) -> None:
+    """What a sweep back begins with."""
+    state, vector = prepared(register, 12, 5)
+    terms = random_terms(12, 4)
+    state.pauli("expval_pauli", terms)
+    state.inner(state)  # brings wires into their order
+    before = state.context.to_device, state.context.to_host
+    adjoint = state.copy()
+    adjoint.call("state_zero")
+    adjoint.add_pauli_sum(state, terms)
+    adjoint.gate("PauliX", [0])
+    found = adjoint.inner(adjoint).real
+    assert state.context.to_device - before[0] <= 8 * 32 + 4 * 1024
+    assert state.context.to_host - before[1] <= 16 * 1024
+    image = applied(terms, vector)
+    assert found == pytest.approx(np.vdot(image, image).real, rel=state.within(1e-12, 1e-5))
+    adjoint.release()
+
+
+def test_no_words_are_nothing(register: Callable) -> None:
+    state, vector = prepared(register, 4, 6)
+    other = state.copy()
+    other.add_pauli_sum(state, [])
+    assert state.pauli("var_pauli", []) == 0
+    np.testing.assert_allclose(other.amplitudes, vector, atol=state.within(1e-12))
+    other.release()
+
+
+@pytest.mark.parametrize("failing", range(1, 16))
+def test_whatever_fails_with_words_is_an_error(
+    gpu: EmulatedGpu, register: Callable, failing: int
+) -> None:
+    state = register(3)
+    state.prepare_wires(np.ones(8), range(3))
+    other = state.copy()
+    gpu.settings(failing=failing, failure=719)
+    for _ in range(3):
+        other.add_pauli_sum(state, [(1.0, "X", [0])])
+        result = state.pauli("var_pauli", [(1.0, "Z", [1])])
+    assert result == 0
+    code, site, detail = state.error
+    assert (code, site, detail[0]) == (ErrorCode.GPU_FAILED, 7, 719)
+    gpu.settings()
+    other.release()
+
+
+def test_too_little_memory_for_words_is_an_error(gpu: EmulatedGpu, register: Callable) -> None:
+    state = register(6)
+    other = state.copy()
+    terms = random_terms(6, 100)
+    gpu.settings(limit=gpu.settings())
+    other.add_pauli_sum(state, terms)
+    code, _, detail = state.error
+    assert (code, detail[0]) == (ErrorCode.OUT_OF_MEMORY, 32 * 200)
+    other.release()
+    state.release()
+    assert gpu.settings() == 0
+    state.state = None

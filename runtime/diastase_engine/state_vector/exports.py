@@ -88,5 +88,6 @@ GRID_KERNELS: dict[str, Callable[..., Any]] = {
     "fold": readout.fold,
     "add_multiple": vectors.add_multiple,
     "add_products": vectors.add_products,
+    "add_applied": vectors.add_applied,
 }
 """What that launches: `abi.GRIDS`."""

@@ -1,7 +1,11 @@
 """Sums and inner products of states on a GPU, which are there, in the same order: see `vectors`."""
 
 from diastase_engine.language import *
-from diastase_engine.state_vector.device.driver import clear_on_device, launch
+from diastase_engine.state_vector.device.driver import (
+    clear_on_device,
+    copy_to_device,
+    launch,
+)
 from diastase_engine.state_vector.device.records import THREAD_BITS
 from diastase_engine.state_vector.device.residence import (
     ON_DEVICE,
@@ -17,11 +21,12 @@ from diastase_engine.state_vector.device.sums import (
     blocks_for,
     blocks_that_add_up,
 )
-from diastase_engine.state_vector.device.vectors import Addition, Products
-from diastase_engine.state_vector.state.records import State
+from diastase_engine.state_vector.device.vectors import Addition, AppliedWords, Products
+from diastase_engine.state_vector.state.records import State, Term
 from diastase_runtime.abi import GRIDS
 
 ADD_MULTIPLE, ADD_PRODUCTS = GRIDS.index("add_multiple"), GRIDS.index("add_products")
+ADD_APPLIED = GRIDS.index("add_applied")
 
 
 @kernel
@@ -43,6 +48,24 @@ def add_multiple_there(target: State, source: State, factor: ptr[f64]) -> None:
     change_there(target)
     words = cast(run, ptr[i64])
     launch(target, ADD_MULTIPLE, blocks_for(run.count), words, size_of(Addition))
+
+
+@kernel
+def add_applied_there(target: State, source: State, terms: ptr[Term], count: i64) -> None:
+    """`target += O source` for the sum O of terms, sorted by the bits that they flip."""
+    size = count * size_of(Term)
+    if not device_room(target, size):
+        return
+    if not copy_to_device(target, target.device_plan, cast(terms, ptr[f64]), size):
+        return
+    run = stack_record(AppliedWords)
+    run.target = cast(at(target.device), ptr[stored])
+    run.source = cast(at(source.device), ptr[stored])
+    run.count = 1 << bits_there(target)
+    run.terms, run.n_terms = cast(at(target.device_plan), ptr[Term]), count
+    change_there(target)
+    words = cast(run, ptr[i64])
+    launch(target, ADD_APPLIED, blocks_for(run.count), words, size_of(AppliedWords))
 
 
 @kernel

@@ -1,11 +1,13 @@
-"""Two states as vectors, on a GPU: one added to the other, inner products.
+"""Two states as vectors, on a GPU: one, or words applied to it, added to the other; products.
 
-Both have their wires in the same order; they may be the same state.
+Both have their wires in the same order; they may be the same state, but where it says so.
 """
 
 from diastase_engine.language import *
 from diastase_engine.state_vector.device.arithmetic import add_up, amplitude, put, times
+from diastase_engine.state_vector.device.readout import applied
 from diastase_engine.state_vector.device.records import THREADS
+from diastase_engine.state_vector.state.records import Term
 
 
 class Addition(Record):
@@ -17,6 +19,17 @@ class Addition(Record):
     """Amplitudes."""
     real: f64
     imaginary: f64
+
+
+class AppliedWords(Record):
+    """Words of `add_applied`."""
+
+    target: ptr[stored]
+    source: ptr[stored]
+    count: i64
+    """Amplitudes."""
+    terms: ptr[Term]
+    n_terms: i64
 
 
 class Products(Record):
@@ -37,6 +50,18 @@ def add_multiple(block: i64, run: Addition) -> None:
         if index < run.count:
             part = times(pair_of(run.real, run.imaginary), amplitude(run.source, index))
             put(run.target, index, amplitude(run.target, index) + part)
+
+
+@kernel
+def add_applied(block: i64, run: AppliedWords) -> None:
+    """Add a sum of Pauli words, applied to one state, to another state, which is not the same."""
+    for thread in each_thread():
+        index = block * THREADS + thread
+        if index < run.count:
+            before = amplitude(run.target, index)
+            parts = applied(run.source, run.terms, run.n_terms, index)
+            real, imaginary = lane_of(before, 0) + parts[0], lane_of(before, 1) + parts[1]
+            put(run.target, index, pair_of(real, imaginary))
 
 
 @kernel

@@ -8,7 +8,9 @@ weights, as the sums of `pauli_products` are of the amplitudes' products.
 
 from diastase_engine.call_context import CallContext
 from diastase_engine.language import *
-from diastase_engine.state_vector.observables.linear_algebra import can_meet
+from diastase_engine.state_vector.device.linear_algebra import add_applied_there
+from diastase_engine.state_vector.device.residence import GPU, if_gpu
+from diastase_engine.state_vector.observables.linear_algebra import can_meet, can_meet_there
 from diastase_engine.state_vector.observables.pauli import XORS, Term, read_terms, terms_of
 from diastase_engine.state_vector.observables.pauli_products import (
     GROUP,
@@ -19,6 +21,8 @@ from diastase_engine.state_vector.observables.pauli_products import (
 from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS
 from diastase_engine.state_vector.state.records import LANE_BITS, LANE_MASK, LANES, State, free
 from diastase_engine.threads.loops import run_parallel
+
+both_there, added_there = if_gpu(can_meet_there), if_gpu(add_applied_there)
 
 TOGETHER = 4
 """Groups that a thread takes at once."""
@@ -174,10 +178,15 @@ def add_pauli_sum(
     wires: ptr[i64],
 ) -> None:
     """`target += O source` for a sum of words O."""
-    if not can_meet(context, target, source, site):
+    can_be = both_there if GPU == 1 else can_meet
+    if not can_be(context, target, source, site):
         return
     memory = read_terms(context, source, site, count, coefficients, offsets, codes, wires)
     if is_null(memory):
+        return
+    if GPU == 1:
+        added_there(target, source, terms_of(memory, count), count)
+        free(memory)
         return
     run = stack_record(AppliedSum)
     run.target, run.source = target.amplitudes, source.amplitudes
