@@ -299,6 +299,7 @@ GPU_FUNCTIONS = (
 """Functions of CUDA's driver that the engine of a GPU calls, in the order of its table; after their
 addresses the table has the context, and the handles of `GRIDS`."""
 GRIDS = (
+    "give_amplitudes", "project",
     "run_stage", "rotate_words", "add_weights", "add_words", "multiply_all", "write_weights",
     "fold", "add_multiple", "add_products", "add_applied",
 )  # fmt: skip

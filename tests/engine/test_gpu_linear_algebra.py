@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from diastase_runtime.abi import ErrorCode
 from emulated_gpu import EmulatedGpu
@@ -69,6 +70,15 @@ def applied(terms: list[Term], vector: np.ndarray) -> np.ndarray:
             part = np.moveaxis(np.tensordot(PAULIS[letter], part, axes=(1, wire)), 0, wire)
         total += coefficient * part.ravel()
     return total
+
+
+def on_the_processor(register: Callable, vector: np.ndarray):
+    """A register of these amplitudes, which were last changed on the processor."""
+    qubits = len(vector).bit_length() - 1
+    state = register(qubits)
+    state.prepare_wires(vector, range(qubits))
+    state.apply_sparse(scipy.sparse.identity(2, format="csr"), [0])
+    return state
 
 
 def copied(*states) -> int:
@@ -136,9 +146,7 @@ def test_no_amplitudes_are_copied(register: Callable) -> None:
 def test_a_state_of_the_processor_is_brought_once(register: Callable) -> None:
     generator = np.random.default_rng(8)
     vectors = generator.normal(size=(2, 1 << 10)) + 1j * generator.normal(size=(2, 1 << 10))
-    states = [register(10), register(10)]
-    for state, vector in zip(states, vectors, strict=True):
-        state.prepare_wires(vector, range(10))
+    states = [on_the_processor(register, vector) for vector in vectors]
     before = [state.context.to_device for state in states]
     first, second = states
     wanted = np.vdot(*vectors)
@@ -162,8 +170,7 @@ def test_states_of_other_sizes_do_not_meet(register: Callable) -> None:
 
 @pytest.mark.parametrize("failing", range(1, 14))
 def test_whatever_fails_is_an_error(gpu: EmulatedGpu, register: Callable, failing: int) -> None:
-    state = register(3)
-    state.prepare_wires(np.ones(8), range(3))
+    state = on_the_processor(register, np.ones(8))
     other = state.copy()
     gpu.settings(failing=failing, failure=719)
     for _ in range(2):
@@ -262,8 +269,7 @@ def test_no_words_are_nothing(register: Callable) -> None:
 def test_whatever_fails_with_words_is_an_error(
     gpu: EmulatedGpu, register: Callable, failing: int
 ) -> None:
-    state = register(3)
-    state.prepare_wires(np.ones(8), range(3))
+    state = on_the_processor(register, np.ones(8))
     other = state.copy()
     gpu.settings(failing=failing, failure=719)
     for _ in range(3):

@@ -5,7 +5,7 @@ from typing import Any
 
 from diastase_engine.call_context import next_uniform
 from diastase_engine.state_vector.adjoint import sweep
-from diastase_engine.state_vector.device import driver, readout, stages, vectors
+from diastase_engine.state_vector.device import driver, groups, readout, stages, vectors
 from diastase_engine.state_vector.gates import dense, diagonal, gates, operators
 from diastase_engine.state_vector.measure import (
     outcome_scripts,
@@ -79,6 +79,8 @@ GPU_EXPORTS: dict[str, Callable[..., Any]] = {
 """Those of the engine of a GPU."""
 
 GRID_KERNELS: dict[str, Callable[..., Any]] = {
+    "give_amplitudes": groups.give_amplitudes,
+    "project": groups.project,
     "run_stage": stages.run_stage,
     "rotate_words": stages.rotate_words,
     "add_weights": readout.add_weights,

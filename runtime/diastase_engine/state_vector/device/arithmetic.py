@@ -49,11 +49,20 @@ def squared(z: pair) -> f64:
 
 
 @inline
-def add_up(parts: ptr[f64]) -> None:
-    """Add up a number of each thread, in halves; the sum is the first."""
-    half: i64 = THREADS >> 1
+def add_up_apart(parts: ptr[f64], width: i64) -> None:
+    """Add up a number of each thread, in halves, for each group of `width` threads.
+
+    The sum is that of the group's first thread; the width is a power of two.
+    """
+    half: i64 = width >> 1
     while half > 0:
         for thread in each_thread():
-            if thread < half:
+            if thread & (width - 1) < half:
                 parts[thread] = parts[thread] + parts[thread + half]
         half = half >> 1
+
+
+@inline
+def add_up(parts: ptr[f64]) -> None:
+    """The same for all threads of the block; the sum is the first."""
+    add_up_apart(parts, THREADS)

@@ -7,9 +7,21 @@ written into wires that are in |0...0> (`prepare`), or into all of them.
 
 from diastase_engine.call_context import CallContext
 from diastase_engine.language import *
+from diastase_engine.state_vector.device.operators import (
+    MOST_PROJECTED,
+    give_there,
+    project_there,
+)
+from diastase_engine.state_vector.device.residence import GPU, if_gpu
 from diastase_engine.state_vector.gates.dense import position
 from diastase_engine.state_vector.queue.memory import allocate
-from diastase_engine.state_vector.queue.queue import flush, flush_to_read, forget_waiting, overwrite
+from diastase_engine.state_vector.queue.queue import (
+    apply_waiting,
+    flush,
+    flush_to_read,
+    forget_waiting,
+    overwrite,
+)
 from diastase_engine.state_vector.queue.tape import PREPARE, keep_array
 from diastase_engine.state_vector.state.checks import cannot_run, mask_of
 from diastase_engine.state_vector.state.records import (
@@ -20,6 +32,8 @@ from diastase_engine.state_vector.state.records import (
     free,
     memset,
 )
+
+given_there, projected_there = if_gpu(give_there), if_gpu(project_there)
 
 
 @kernel
@@ -64,6 +78,10 @@ def put_amplitudes(
 
     Amplitudes whose wires are not zero, of which there must be none, are overwritten.
     """
+    if GPU == 1:
+        apply_waiting(state)
+        given_there(state, n_wires, wires, amplitudes)
+        return
     flush(state)
     mask = mask_of(context, state, site, n_wires, wires, 0)
     numbers = cast(state.amplitudes, ptr[stored])
@@ -189,6 +207,11 @@ def project_on(
     mask = mask_of(context, state, site, n_wires, wires, 0)
     if mask < 0:
         return
+    if GPU == 1:
+        if n_wires <= MOST_PROJECTED:
+            apply_waiting(state)
+            projected_there(state, n_wires, wires, vector)
+            return
     offsets = offsets_of(context, state, site, n_wires, wires)
     if is_null(offsets):
         return
