@@ -301,7 +301,8 @@ addresses the table has the context, and the handles of `GRIDS`."""
 GRIDS = (
     "give_amplitudes", "project",
     "run_stage", "rotate_words", "add_weights", "add_words", "multiply_all", "write_weights",
-    "fold", "add_multiple", "add_products", "add_applied",
+    "fold", "add_multiple", "add_products", "add_applied", "undo_stage", "undo_words",
+    "add_blocks",
 )  # fmt: skip
 """Kernels that the engine of a GPU launches. That has the functions of the engine, by the same
 names, and besides them `use_gpu`, and a constant with the PTX of these."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from diastase_engine.call_context import next_uniform
 from diastase_engine.state_vector.adjoint import sweep
+from diastase_engine.state_vector.adjoint.device import kernels
 from diastase_engine.state_vector.device import driver, groups, readout, stages, vectors
 from diastase_engine.state_vector.gates import dense, diagonal, gates, operators
 from diastase_engine.state_vector.measure import (
@@ -91,5 +92,8 @@ GRID_KERNELS: dict[str, Callable[..., Any]] = {
     "add_multiple": vectors.add_multiple,
     "add_products": vectors.add_products,
     "add_applied": vectors.add_applied,
+    "undo_stage": kernels.undo_stage,
+    "undo_words": kernels.undo_words,
+    "add_blocks": kernels.add_blocks,
 }
 """What that launches: `abi.GRIDS`."""

@@ -28,6 +28,7 @@ are exchanged, so that it is the one that has it.
 
 from diastase_engine.language import *
 from diastase_engine.state_vector.adjoint.records import Backward, Undone
+from diastase_engine.state_vector.device.residence import GPU
 from diastase_engine.state_vector.operations.captured import SIDES, Capture, Factor
 from diastase_engine.state_vector.operations.fusion import settle
 from diastase_engine.state_vector.queue.queue import forget_waiting
@@ -203,6 +204,14 @@ def take_phases(undone: Undone, matrices: ptr[f64], phases: ptr[f64]) -> None:
         write_relative(phases + 8 * side, undone.phases + 2 * side)
 
 
+@inline
+def can_be_phased(undone: Undone) -> i1:
+    """Whether phases can be undone apart from the matrix; on a GPU they never are."""
+    if GPU == 1:
+        return False
+    return undone.target >= LANE_BITS and undone.changes != 0
+
+
 @kernel
 def set_form(capture: Capture, undone: Undone) -> None:
     """Write what undoes an operation: its form, matrices and phases."""
@@ -225,7 +234,7 @@ def set_form(capture: Capture, undone: Undone) -> None:
         undone.form = REAL
     elif shapes & _IS_TURNING != 0 and not has_phases:
         undone.form = TURNING
-    elif shapes & _IS_REAL != 0 and undone.target >= LANE_BITS and undone.changes != 0:
+    elif shapes & _IS_REAL != 0 and can_be_phased(undone):
         if find_common(undone, phases):
             undone.form = PHASED
     if undone.form == PHASED:

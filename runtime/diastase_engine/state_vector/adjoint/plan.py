@@ -7,8 +7,9 @@ into groups, each of which has sums of its own.
 """
 
 from diastase_engine.language import *
-from diastase_engine.state_vector.adjoint.records import SUMS, Backward
+from diastase_engine.state_vector.adjoint.records import SUMS, UNDO_BITS, UNDO_SLOTS, Backward
 from diastase_engine.state_vector.adjoint.tile_records import MOST_IN_TILE, Step, TileUndone
+from diastase_engine.state_vector.device.residence import GPU
 from diastase_engine.state_vector.plan.plan import ANY, fill_up, pick
 from diastase_engine.state_vector.plan.plan_memory import room
 from diastase_engine.state_vector.state.parallel import PARALLEL_QUBITS, workers_on
@@ -25,6 +26,7 @@ from diastase_engine.state_vector.tiles.plan_records import CHUNK_BITS, Plan
 PIECE_BITS = derived(lambda lane_bits: 12 + lane_bits, LANE_BITS)
 """Size of pieces: both have 1 MiB. To fetch smaller ones for the first-level cache costs more than
 it saves: tiles share loads and stores, phases of diagonal runs are made once for each piece."""
+IN_ALL_PIECES = derived(lambda lanes, gpu: 0 if gpu else lanes, LANE_MASK, GPU)
 FEWEST = 3
 """Fewer operations are undone on the whole chunk: to fetch pieces would cost more."""
 SHARED_BITS = 3
@@ -42,6 +44,8 @@ def pair_bits_of(state: State) -> i64:
         bits = state.chunk_bits if state.chunk_bits > LANE_BITS else LANE_BITS + 1
     elif state.qubits >= PARALLEL_QUBITS and bits > state.qubits - SHARED_BITS:
         bits = state.qubits - SHARED_BITS
+    if GPU == 1 and bits > UNDO_BITS:
+        bits = UNDO_BITS
     smallest = state.qubits if state.qubits > LANE_BITS else LANE_BITS
     return bits if bits < state.qubits else smallest
 
@@ -49,6 +53,8 @@ def pair_bits_of(state: State) -> i64:
 @kernel
 def piece_bits_of(state: State, chunk_bits: i64) -> i64:
     """How large pieces are: where a test asks for a size of chunks, two bits less."""
+    if GPU == 1:
+        return UNDO_SLOTS
     bits: i64 = PIECE_BITS
     if state.chunk_bits != 0:
         bits = chunk_bits - 2 if chunk_bits - 2 > LANE_BITS else LANE_BITS + 1
@@ -85,12 +91,12 @@ def plan_parts(run: Backward, count: i64, first_part: i64, bits: i64) -> i64:
     done: i64 = run.ends[part - 1] if part > 0 else 0
     remaining: i64 = count
     while remaining > 0:
-        taken = pick(plan, plan.of_stage, remaining, size, LANE_MASK, ANY, run.order + done)
+        taken = pick(plan, plan.of_stage, remaining, size, IN_ALL_PIECES, ANY, run.order + done)
         own = fill_up(plan.bits, size, bits)
         remaining = plan.left
         done += taken
         run.ends[part] = done
-        run.part_bits[part] = own if taken >= FEWEST else bits
+        run.part_bits[part] = own if taken >= FEWEST or GPU == 1 else bits
         run.most = taken if taken > run.most else run.most
         part += 1
     return part
@@ -124,7 +130,9 @@ def room_for_sums(run: Backward) -> i1:
     """Make room for the sums of all groups, which are zero; whether there is any."""
     state = run.state
     chunks_bits = state.qubits - run.chunk_bits if run.chunk_bits < state.qubits else 0
-    run.groups = 1 << (chunks_bits if chunks_bits < GROUP_BITS else GROUP_BITS)
+    run.groups = 1
+    if GPU == 0:
+        run.groups = 1 << (chunks_bits if chunks_bits < GROUP_BITS else GROUP_BITS)
     moments = run.groups * (run.count + 1) * SUMS * 8
     run.moments = room(run.moments, run.moments_bytes, moments)
     if is_null(run.moments):

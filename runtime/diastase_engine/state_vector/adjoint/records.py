@@ -15,6 +15,10 @@ the side is about, for P = X and Y at its target, and for the projectors on its 
 SIDE_SUMS = 4
 SUMS = 2 * SIDE_SUMS
 """Sums of an operation: where its selectors do not match, then where they do."""
+UNDO_BITS = 10
+"""Of a GPU: a block has 2^10 amplitudes of each register, 32 KiB in double precision."""
+UNDO_SLOTS = 2
+"""There a thread has 2^2 of each in registers."""
 
 
 class Undone(Record):

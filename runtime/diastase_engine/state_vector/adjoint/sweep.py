@@ -25,6 +25,7 @@ from math import nan
 from diastase_engine.call_context import OUT_OF_MEMORY, CallContext, fail
 from diastase_engine.language import *
 from diastase_engine.state_vector.adjoint.arrays import is_undone_alone, undo_array
+from diastase_engine.state_vector.adjoint.device.undo import undo_on_device
 from diastase_engine.state_vector.adjoint.forms import (
     change_of,
     fuse,
@@ -46,7 +47,8 @@ from diastase_engine.state_vector.adjoint.records import (
 from diastase_engine.state_vector.adjoint.run import run_backward
 from diastase_engine.state_vector.adjoint.tape_replay import capture_row
 from diastase_engine.state_vector.adjoint.words import is_word_row, undo_words, words_alike
-from diastase_engine.state_vector.observables.linear_algebra import can_meet
+from diastase_engine.state_vector.device.residence import GPU, if_gpu
+from diastase_engine.state_vector.observables.linear_algebra import can_meet_anywhere
 from diastase_engine.state_vector.operations.captured import Capture, Factor
 from diastase_engine.state_vector.queue.tape import DERIVATIVES, HEAD, NUMBERS, WIRES, Tape
 from diastase_engine.state_vector.state.checks import cannot_run
@@ -120,6 +122,20 @@ def add_derivatives(run: Backward) -> None:
             add_side(run, undone, 0, total)
 
 
+undone_there = if_gpu(undo_on_device)
+
+
+@kernel
+def undo_fused(run: Backward) -> i1:
+    """Undo all fused operations, wherever the amplitudes are; false without memory for a plan."""
+    if GPU == 1:
+        return undone_there(run)
+    if not plan_backward(run):
+        return False
+    run_backward(run)
+    return True
+
+
 MOST_ROWS = 1024
 """Rows that are captured, fused and undone together, at most."""
 
@@ -144,10 +160,9 @@ def undo_rows(run: Backward, rows: ptr[i64], first: i64, end: i64, parameter: i6
     bit_of[0] = 0
     for wire in range(state.qubits):
         bit_of[shadow.bit_of_wire[wire]] = state.bit_of_wire[wire]
-    if not fuse(run, bit_of) or not plan_backward(run):
+    if not fuse(run, bit_of) or not undo_fused(run):
         fail(run.context, OUT_OF_MEMORY, run.site, -1, 0)
         return
-    run_backward(run)
     for wire in range(state.qubits):
         state.bit_of_wire[wire] = bit_of[state.qubits - 1 - wire]
         run.adjoint.bit_of_wire[wire] = state.bit_of_wire[wire]
@@ -167,7 +182,7 @@ def are_alike(state: State, adjoint: State) -> i1:
 def can_undo(run: Backward) -> i1:
     """Apply what waits, and let the wires of both registers be the same bits."""
     state, adjoint = run.state, run.adjoint
-    return are_alike(state, adjoint) or can_meet(run.context, state, adjoint, run.site)
+    return are_alike(state, adjoint) or can_meet_anywhere(run.context, state, adjoint, run.site)
 
 
 @kernel
@@ -215,7 +230,7 @@ def tape_sweep(
     if cannot_run(context, state) or is_null(adjoint) or is_null(state.tape):
         return
     tape = cast(state.tape, Tape)
-    if tape.derivatives > size or not can_meet(context, state, adjoint, site):
+    if tape.derivatives > size or not can_meet_anywhere(context, state, adjoint, site):
         return
     run, shadow, capture = stack_record(Backward), stack_record(State), stack_record(Capture)
     memset(cast(run, ptr[f64]), 0, size_of(Backward))

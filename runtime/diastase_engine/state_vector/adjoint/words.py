@@ -7,8 +7,11 @@ of blocks of both registers, the last one first; see `tiles.words`. With T = -i 
 """
 
 from diastase_engine.language import *
+from diastase_engine.state_vector.adjoint.device.kernels import MOST_WORDS
+from diastase_engine.state_vector.adjoint.device.undo import undo_words_on_device
 from diastase_engine.state_vector.adjoint.records import Backward
 from diastase_engine.state_vector.adjoint.tape_replay import bits_of_wires
+from diastase_engine.state_vector.device.residence import GPU, if_gpu
 from diastase_engine.state_vector.gates.matrices import cos, sin
 from diastase_engine.state_vector.gates.pauli_rotations import (
     flipped_by,
@@ -40,9 +43,11 @@ from diastase_engine.state_vector.tiles.words import (
 )
 from diastase_engine.threads.loops import run_parallel
 
-MOST = 16
+undone_there = if_gpu(undo_words_on_device)
+MOST = MOST_WORDS
 """Rows that are undone in one walk."""
 PARTS = 64
+_OPERATION_WORDS = size_of(Operation) // 8
 
 
 class WordsUndone(Record):
@@ -174,39 +179,37 @@ def undo_parts(argument: ptr[f64], first: i64, last: i64, worker: i64) -> None:
 
 
 @kernel
-def prepare_undoing(state: State, row: ptr[i64], prepared: TileOperation) -> None:
-    """Write what undoes a row."""
+def set_undoing(state: State, row: ptr[i64], operation: Operation) -> None:
+    """Write the rotation that undoes a row."""
     kind, count, wires = row[KIND], row[WIRES], row + HEAD
     angle = cast(wires + count, ptr[f64])[0]
-    operation = stack_record(Operation)
     operation.word = flipped_by(state, kind, wires)
     operation.signs = signs_of(state, kind, count, wires)
     operation.matched[0], operation.matched[1] = cos(0.5 * angle), -sin(0.5 * angle)
-    mask, value = bits_of_wires(state, row[MASK]), bits_of_wires(state, row[VALUE])
-    prepare_word(operation, operation.signs, mask, value, prepared)
+    operation.mask = bits_of_wires(state, row[MASK])
+    operation.value = bits_of_wires(state, row[VALUE])
 
 
 @kernel
-def undo_words(run: Backward, rows: ptr[i64], last: i64, count: i64, results: ptr[f64]) -> None:
-    """Undo `count` rows, the last of which begins at a place; `results` is for the last one.
-
-    Both registers have no waiting operations, and the same bits for all wires.
-    """
-    state = run.state
+def undo_walking(
+    state: State, adjoint: State, operations: ptr[Operation], count: i64, results: ptr[f64]
+) -> None:
+    """Undo rotations that flip the same bits, in this order; write `Re <adjoint| T |state>`."""
     walk = stack_record(WordsUndone)
     prepared = cast(stack_array(vector, MOST * PREPARED_VECTORS), ptr[TileOperation])
-    place: i64 = last
     for k in range(count):
-        prepare_undoing(state, rows + place, prepared[k])
-        place -= rows[place - 1] if k < count - 1 else 0
-    walk.state, walk.adjoint = state.amplitudes, run.adjoint.amplitudes
-    walk.word = flipped_by(state, rows[last + KIND], rows + (last + HEAD))
+        each = operations[k]
+        prepare_word(each, each.signs, each.mask, each.value, prepared[k])
+    walk.state, walk.adjoint = state.amplitudes, adjoint.amplitudes
+    walk.word = operations[0].word
     walk.fixed = pivot_of(walk.word)
     walk.operations, walk.count = prepared, count
     pairs = state.blocks >> (1 if walk.fixed != 0 else 0)
     parts: i64 = PARTS if pairs > PARTS else pairs
     walk.pairs = pairs >> count_trailing_zeros(parts)
-    memory = allocate(run.context, run.site, 8 * LANES * parts * count)
+    for k in range(count):
+        results[k] = 0.0
+    memory = allocate(state.context, state.site, 8 * LANES * parts * count)
     if is_null(memory):
         return
     walk.sums = cast(memory, ptr[wide])
@@ -217,6 +220,26 @@ def undo_words(run: Backward, rows: ptr[i64], last: i64, count: i64, results: pt
             run_parallel(code_of(undo_parts), cast(walk, ptr[f64]), parts, 1)
         for k in range(count):
             for part in range(parts):
-                total = horizontal_sum(walk.sums[part * count + k])
-                results[-k] = results[-k] + 0.5 * total
+                results[k] = results[k] + horizontal_sum(walk.sums[part * count + k])
     free(memory)
+
+
+@kernel
+def undo_words(run: Backward, rows: ptr[i64], last: i64, count: i64, results: ptr[f64]) -> None:
+    """Undo `count` rows, the last of which begins at a place; `results` is for the last one.
+
+    Both registers have no waiting operations, and the same bits for all wires.
+    """
+    state = run.state
+    memory, sums = stack_array(i64, MOST * _OPERATION_WORDS), stack_array(f64, MOST)
+    operations = cast(memory, ptr[Operation])
+    place: i64 = last
+    for k in range(count):
+        set_undoing(state, rows + place, operations[k])
+        place -= rows[place - 1] if k < count - 1 else 0
+    if GPU == 1:
+        undone_there(state, run.adjoint, operations, count, sums)
+    else:
+        undo_walking(state, run.adjoint, operations, count, sums)
+    for k in range(count):
+        results[-k] = results[-k] + 0.5 * sums[k]

@@ -40,6 +40,8 @@ class DeviceOperation(Record):
     """Else as a mask of places: of a diagonal operation."""
     other: i64
     """Of a parity operation, the other bit that it flips, as a mask of slots; of a word, its z."""
+    sums: i64
+    """Of an operation that is undone: which of `adjoint.records.SUMS` are made, as a mask."""
 
 
 class DeviceTile(Record):
@@ -49,12 +51,17 @@ class DeviceTile(Record):
     end: i64
     slots: Annotated[ptr[i64], SLOT_BITS]
     """Places, ascending."""
+    row: i64
+    rows: i64
+    """Of operations that are undone: the first of their sums, and how many there are."""
 
 
 class Stage(Record):
-    """Words of `run_stage`: tiles on chunks of 2^size amplitudes."""
+    """Words of `run_stage` and `undo_stage`: tiles on chunks of 2^size amplitudes."""
 
     numbers: ptr[stored]
+    adjoint: ptr[stored]
+    """Where operations are undone: the other register."""
     operations: ptr[DeviceOperation]
     tiles: ptr[DeviceTile]
     first: i64
@@ -63,12 +70,20 @@ class Stage(Record):
     size: i64
     upper: Annotated[ptr[i64], SLOT_BITS]
     """The bits, as masks, that are counted by the amplitudes of one thread."""
+    chunks: i64
+    stride: i64
+    """Where operations are undone: how many chunks there are, and blocks; each has several."""
+    sums: ptr[f64]
+    rows: i64
+    """Sums of each block, so many."""
 
 
 class Words(Record):
-    """Words of `rotate_words`: rotations about Pauli words that flip the same bits."""
+    """Words of `rotate_words` and `undo_words`: rotations that flip the same bits."""
 
     numbers: ptr[stored]
+    adjoint: ptr[stored]
+    """Where they are undone: the other register."""
     operations: ptr[DeviceOperation]
     first: i64
     end: i64
@@ -76,6 +91,10 @@ class Words(Record):
     pivot: i64
     """The highest bit of the word."""
     pairs: i64
+    stride: i64
+    """Where they are undone: threads of all blocks; each has several pairs."""
+    sums: ptr[f64]
+    """Of each block, one for each rotation."""
 
 
 class Sums(Record):

@@ -6,6 +6,8 @@ operations and puts them back. All threads go through the same list of operation
 what an operation is are no branches for a GPU; those on selectors may be.
 """
 
+from typing import Any
+
 from diastase_engine.language import *
 from diastase_engine.state_vector.device.arithmetic import amplitude, coefficient, put, times
 from diastase_engine.state_vector.device.records import (
@@ -58,17 +60,19 @@ def is_selected(operation: DeviceOperation, index: int) -> i1:
 
 
 @inline
-def apply_target(x: list[pair], operation: DeviceOperation, m: ptr[stored], matches: i1) -> None:
-    """Apply a matrix to a slot, one for all where no slot is a selector."""
-    for slot in static(range(SLOT_BITS)):
+def apply_target(
+    x: list[pair], slots: int, operation: DeviceOperation, m: ptr[stored], matches: i1
+) -> None:
+    """Apply a matrix to one of `slots`, one for all where no slot is a selector."""
+    for slot in static(range(slots)):
         if operation.target == 1 << slot:
             if operation.slot_mask == 0:
                 matrix = m + select(matches, MATCHED, 0)
-                for first in static(range(AMPLITUDES)):
+                for first in static(range(1 << slots)):
                     if first & (1 << slot) == 0:
                         multiply_two(x, first, first | (1 << slot), matrix)
             else:
-                for first in static(range(AMPLITUDES)):
+                for first in static(range(1 << slots)):
                     if first & (1 << slot) == 0:
                         chosen = matches & is_selected(operation, first)
                         matrix = m + select(chosen, MATCHED, 0)
@@ -90,11 +94,11 @@ def apply_parity(x: list[pair], operation: DeviceOperation, m: ptr[stored]) -> N
 
 @inline
 def apply_diagonal(
-    x: list[pair], operation: DeviceOperation, m: ptr[stored], matches: i1, place: i64
+    x: list[pair], slots: int, operation: DeviceOperation, m: ptr[stored], matches: i1, place: i64
 ) -> None:
     """Multiply each amplitude by its element."""
     is_one = place & operation.row_mask != 0
-    for index in static(range(AMPLITUDES)):
+    for index in static(range(1 << slots)):
         chosen = matches & is_selected(operation, index)
         row = is_one | (index & operation.target != 0)
         element = m + (select(chosen, MATCHED, 0) + select(row, 6, 0))
@@ -107,11 +111,46 @@ def apply(x: list[pair], operation: DeviceOperation, place: i64) -> None:
     m = cast(operation.coefficients, ptr[stored])
     matches = place & operation.mask == operation.value
     if operation.kind == DIAGONAL:
-        apply_diagonal(x, operation, m, matches, place)
+        apply_diagonal(x, SLOT_BITS, operation, m, matches, place)
     elif operation.kind == PARITY:
         apply_parity(x, operation, m)
     else:
-        apply_target(x, operation, m, matches)
+        apply_target(x, SLOT_BITS, operation, m, matches)
+
+
+@inline
+def first_of(tile: DeviceTile, slots: int, thread: i64) -> i64:
+    """Return where the first amplitude of a thread lies in a chunk."""
+    first: i64 = thread
+    for slot in static(range(slots)):
+        first = without(first, tile.slots[slot])
+    return first
+
+
+@inline
+def offset(tile: DeviceTile, slots: int, index: int) -> i64:
+    """Return where a (static) amplitude of a thread lies from its first."""
+    place: i64 = 0
+    for slot in static(range(slots)):
+        if index & (1 << slot) != 0:
+            place |= 1 << tile.slots[slot]
+    return place
+
+
+@inline
+def load_tile(tile: DeviceTile, slots: int, chunk: ptr[pair], first: i64) -> Any:
+    """Amplitudes of a thread, in registers."""
+    x = registers(pair, 1 << slots)
+    for index in static(range(1 << slots)):
+        x[index] = chunk[first | offset(tile, slots, index)]
+    return x
+
+
+@inline
+def store_tile(tile: DeviceTile, slots: int, chunk: ptr[pair], first: i64, x: list[pair]) -> None:
+    """Put them back."""
+    for index in static(range(1 << slots)):
+        chunk[first | offset(tile, slots, index)] = x[index]
 
 
 @inline
@@ -119,46 +158,43 @@ def run_tile(stage: Stage, tile: DeviceTile, chunk: ptr[pair], base: i64) -> Non
     """Apply a tile to a chunk."""
     for thread in each_thread():
         if thread < 1 << (stage.size - SLOT_BITS):
-            first: i64 = thread
-            for slot in static(range(SLOT_BITS)):
-                first = without(first, tile.slots[slot])
-            x = registers(pair, AMPLITUDES)
-            for index in static(range(AMPLITUDES)):
-                x[index] = chunk[first | offset(tile, index)]
+            first = first_of(tile, SLOT_BITS, thread)
+            x = load_tile(tile, SLOT_BITS, chunk, first)
             for k in range(tile.first, tile.end):
                 apply(x, stage.operations[k], base | first)
-            for index in static(range(AMPLITUDES)):
-                chunk[first | offset(tile, index)] = x[index]
+            store_tile(tile, SLOT_BITS, chunk, first, x)
 
 
 @inline
-def offset(tile: DeviceTile, index: int) -> i64:
-    """Return where a (static) amplitude of a thread lies from its first."""
-    place: i64 = 0
-    for slot in static(range(SLOT_BITS)):
-        if index & (1 << slot) != 0:
-            place |= 1 << tile.slots[slot]
-    return place
+def load_chunk(stage: Stage, numbers: ptr[stored], number: i64, chunk: ptr[pair]) -> None:
+    """Copy a chunk of a register to the memory of a block."""
+    for thread in each_thread():
+        start = spread(number, ~stage.bits) | spread(thread, stage.bits)
+        for k in range(AMPLITUDES):
+            local = thread + k * THREADS
+            if local < 1 << stage.size:
+                chunk[local] = amplitude(numbers, global_index(stage, start, local))
+
+
+@inline
+def store_chunk(stage: Stage, numbers: ptr[stored], number: i64, chunk: ptr[pair]) -> None:
+    """Copy it back."""
+    for thread in each_thread():
+        start = spread(number, ~stage.bits) | spread(thread, stage.bits)
+        for k in range(AMPLITUDES):
+            local = thread + k * THREADS
+            if local < 1 << stage.size:
+                put(numbers, global_index(stage, start, local), chunk[local])
 
 
 @kernel
 def run_stage(block: i64, stage: Stage) -> None:
     """Apply the tiles of a stage to a chunk."""
     chunk = shared_array(pair, 1 << STAGE_BITS)
-    for thread in each_thread():
-        start = spread(block, ~stage.bits) | spread(thread, stage.bits)
-        for k in range(AMPLITUDES):
-            local = thread + k * THREADS
-            if local < 1 << stage.size:
-                chunk[local] = amplitude(stage.numbers, global_index(stage, start, local))
+    load_chunk(stage, stage.numbers, block, chunk)
     for number in range(stage.first, stage.end):
         run_tile(stage, stage.tiles[number], chunk, block << stage.size)
-    for thread in each_thread():
-        start = spread(block, ~stage.bits) | spread(thread, stage.bits)
-        for k in range(AMPLITUDES):
-            local = thread + k * THREADS
-            if local < 1 << stage.size:
-                put(stage.numbers, global_index(stage, start, local), chunk[local])
+    store_chunk(stage, stage.numbers, block, chunk)
 
 
 @inline

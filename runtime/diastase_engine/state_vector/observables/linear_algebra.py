@@ -51,6 +51,16 @@ def are_in_order(context: CallContext, first: State, second: State, site: i64) -
 
 
 @kernel
+def can_meet_anywhere(context: CallContext, first: State, second: State, site: i64) -> i1:
+    """Bring two states into the same order, with nothing waiting; false where that cannot be."""
+    if not are_in_order(context, first, second, site):
+        return False
+    apply_waiting(first)
+    apply_waiting(second)
+    return context.code == 0
+
+
+@kernel
 def can_meet(context: CallContext, first: State, second: State, site: i64) -> i1:
     """Bring two states into the same order, to be changed; false where that cannot be."""
     if not are_in_order(context, first, second, site):
@@ -66,11 +76,7 @@ def can_meet_there(context: CallContext, first: State, second: State, site: i64)
 
     Who then changes one of them there says so (`change_there`). They may be the same state.
     """
-    if not are_in_order(context, first, second, site):
-        return False
-    apply_waiting(first)
-    apply_waiting(second)
-    return bring(first) and bring(second)
+    return can_meet_anywhere(context, first, second, site) and bring(first) and bring(second)
 
 
 both_there = if_gpu(can_meet_there)

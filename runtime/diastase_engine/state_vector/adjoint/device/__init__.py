@@ -1,0 +1,1 @@
+"""The sweep back on a GPU."""
