@@ -15,7 +15,7 @@ import numpy as np
 import pennylane as qml
 import pytest
 
-from diastase import cond, for_loop, grad, measure, qjit
+from diastase import cond, for_loop, measure, qjit, value_and_grad
 from diastase.jit.options.errors import InvalidOptionError
 from diastase_mlir.driver import compilation, compile_program
 from diastase_runtime import gpu, libraries, load
@@ -133,17 +133,47 @@ def test_steps_of_the_processor_between_those_of_the_gpu(on_gpu) -> None:
     assert (work.to_device // size, work.to_host // size) == (3, 3)
 
 
-def test_gradients(on_gpu) -> None:
-    @qml.qnode(qml.device("lightning.qubit", wires=2))
-    def circuit(x):
-        qml.RX(x[0], wires=0)
-        qml.RY(x[1], wires=0)
-        qml.CNOT(wires=[0, 1])
-        return qml.expval(qml.PauliZ(1))
+def energy(wires: int):
+    terms = [qml.Z(wire) @ qml.Z(wire + 1) for wire in range(wires - 1)]
+    terms += [qml.X(wire) @ qml.Y(0) for wire in range(1, wires)]
+    return qml.expval(qml.Hamiltonian([-1.0, 0.5] * (wires - 1), terms))
 
-    found = qjit(lambda x: grad(circuit)(x), target_device="gpu")(jnp.array([0.4, 0.9]))
-    wanted = [-np.sin(0.4) * np.cos(0.9), -np.cos(0.4) * np.sin(0.9)]
-    np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+@pytest.mark.parametrize(
+    "measured",
+    [energy, lambda _: qml.probs(wires=[2, 0]), lambda _: qml.var(qml.Z(0) @ qml.X(3))],
+    ids=["energy", "probabilities", "variance"],
+)
+def test_gradients_are_swept_back_there(on_gpu, measured) -> None:
+    """No amplitudes are copied, neither those of the state nor those of its adjoint."""
+    wires, layers = 12, 2
+
+    def circuit(x):
+        for k in range(layers):
+            for wire in range(wires):
+                qml.RX(x[k, wire], wires=wire)
+            for wire in range(wires - 1):
+                qml.IsingZZ(x[k, wire] * x[0, 0], wires=[wire, wire + 1])
+            qml.PauliRot(x[k, 1], "XYZXYZ", wires=range(1, 12, 2))
+            qml.SWAP(wires=[0, 5])
+        return measured(wires)
+
+    def loss_on(device: str):
+        run = qml.QNode(circuit, qml.device(device, wires=wires))
+
+        def loss(x):
+            found = run(x)
+            return jnp.sum(found * (1.0 + jnp.arange(found.size)).reshape(found.shape))
+
+        return loss
+
+    x = jnp.array(np.random.default_rng(1).normal(size=(layers, wires)))
+    there = qjit(lambda x: value_and_grad(loss_on("lightning.qubit"))(x), target_device="gpu")
+    wanted = jax.value_and_grad(loss_on("default.qubit"))(x)
+    for found, value in zip(there(x), wanted, strict=True):
+        np.testing.assert_allclose(found, value, atol=1e-11)
+    work = there.report().work
+    assert max(work.to_device, work.to_host) < 16 << wires
 
 
 def test_batches(on_gpu) -> None:

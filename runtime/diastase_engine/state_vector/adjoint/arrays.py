@@ -18,7 +18,7 @@ from diastase_engine.state_vector.gates.diagonal import diagonal
 from diastase_engine.state_vector.gates.operators import gather, next_group, offsets_of
 from diastase_engine.state_vector.observables.linear_algebra import can_meet
 from diastase_engine.state_vector.queue.memory import allocate
-from diastase_engine.state_vector.queue.queue import flush, spoil
+from diastase_engine.state_vector.queue.queue import apply_waiting, spoil
 from diastase_engine.state_vector.queue.tape import (
     DERIVATIVES,
     DIAGONAL,
@@ -192,7 +192,7 @@ def apply_array(run: Backward, state: State, row: ptr[i64], array: ptr[f64]) -> 
         unitary(run.context, state, run.site, number, targets, count, wires, values, array)
     else:
         diagonal(run.context, state, run.site, number, targets, count, wires, values, array)
-    flush(state)
+    apply_waiting(state)
 
 
 @kernel
