@@ -94,17 +94,22 @@ def next_launch(launches: Launches, first: i64, end: i64, bits: i64, word: i64) 
 
 
 @kernel
-def next_prepared(launches: Launches, otherwise: ptr[f64], matched: ptr[f64]) -> DeviceOperation:
-    """One more operation, with its matrices."""
+def next_prepared(launches: Launches) -> DeviceOperation:
+    """One more operation, whose numbers are still to come."""
     prepared = launches.operations[launches.operation_count]
     launches.operation_count += 1
+    memset(cast(prepared, ptr[f64]), 0, size_of(DeviceOperation))
+    return prepared
+
+
+@kernel
+def prepare_matrices(launches: Launches, otherwise: ptr[f64], matched: ptr[f64]) -> DeviceOperation:
+    """One more operation, with its matrices."""
+    prepared = next_prepared(launches)
     numbers = cast(prepared.coefficients, ptr[stored])
     for k in static(range(8)):
         numbers[OTHERWISE + k] = otherwise[k]
         numbers[MATCHED + k] = matched[k]
-    prepared.slot_mask, prepared.slot_value = 0, 0
-    prepared.target, prepared.row_mask, prepared.other = 0, 0, 0
-    prepared.sums = 0
     return prepared
 
 
@@ -135,7 +140,7 @@ def prepare_for_tile(
     launches: Launches, plan: Plan, tile: DeviceTile, operation: Operation
 ) -> None:
     """Add an operation of a tile."""
-    prepared = next_prepared(launches, operation.otherwise, operation.matched)
+    prepared = prepare_matrices(launches, operation.otherwise, operation.matched)
     mask, value = places_of(plan, operation.mask), places_of(plan, operation.value)
     place_in_tile(prepared, tile, SLOT_BITS, 1 << plan.place[operation.target], mask, value)
     prepared.kind = TARGET
@@ -196,7 +201,7 @@ def add_device_stage(state: State, launches: Launches, plan: Plan, size: i64, co
 @kernel
 def add_word(launches: Launches, operation: Operation, word: i64) -> None:
     """Add a rotation about a Pauli word that flips these bits."""
-    prepared = next_prepared(launches, operation.otherwise, operation.matched)
+    prepared = next_prepared(launches)
     prepared.kind, prepared.other = WORD, operation.signs
     prepared.mask, prepared.value = operation.mask, operation.value
     # g = (-i)^(q + 1), with q the number of Y
@@ -205,7 +210,7 @@ def add_word(launches: Launches, operation: Operation, word: i64) -> None:
     real, imaginary = unit if turns & 1 == 0 else 0.0, unit if turns & 1 == 1 else 0.0
     cosine, sine = operation.matched[0], operation.matched[1]
     numbers = cast(prepared.coefficients, ptr[stored])
-    numbers[0], numbers[1] = cosine, 0.0
+    numbers[0] = cosine
     numbers[2], numbers[3] = sine * real, sine * imaginary
     numbers[4], numbers[5] = real, imaginary
 

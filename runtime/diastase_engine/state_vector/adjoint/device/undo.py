@@ -30,9 +30,9 @@ from diastase_engine.state_vector.device.launches import (
     Launches,
     add_word,
     next_launch,
-    next_prepared,
     next_tile,
     place_in_tile,
+    prepare_matrices,
     room_for_launches,
     set_places_there,
     set_stage,
@@ -85,7 +85,7 @@ def sums_of(operation: Undone) -> i64:
 def add_undone(run: Backward, launches: Launches, tile: DeviceTile, operation: Undone) -> None:
     """Add an operation to a tile."""
     plan = run.plan
-    prepared = next_prepared(launches, operation.otherwise, operation.matched)
+    prepared = prepare_matrices(launches, operation.otherwise, operation.matched)
     mask, value = places_of(plan, operation.mask), places_of(plan, operation.value)
     place_in_tile(prepared, tile, UNDO_SLOTS, 1 << plan.place[operation.target], mask, value)
     prepared.kind = DIAGONAL if operation.changes == 0 else TARGET
