@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
-from diastase_engine import gpu_library, single_gpu_library
+from diastase_engine import gpu_library, lanes_gpu_library, single_gpu_library
+from diastase_engine.lanes.exports import GRID_KERNELS as LANE_KERNELS
 from diastase_engine.language import (
     Record,
     address,
@@ -39,8 +40,9 @@ from diastase_engine.language import (
 )
 from diastase_engine.language.intrinsics import call_through
 from diastase_engine.libraries.build import grids_ir
+from diastase_engine.state_vector.exports import GRID_KERNELS
 from diastase_runtime import gpu
-from diastase_runtime.abi import GPU_FUNCTIONS, GRIDS, Engine
+from diastase_runtime.abi import GPU_FUNCTIONS, GRIDS, LANE_GRIDS, Engine
 from diastase_toolchain import linker, machine_code
 
 MOST = 256
@@ -260,12 +262,14 @@ class EmulatedDriver:
         if self.failing[0] == "cuModuleLoadData":
             return self.failing[1]
         ptx = ctypes.string_at(ctypes.addressof(text._obj))
-        assert ptx.count(b".visible .entry") == len(GRIDS)
+        kernels = LANE_KERNELS if b"sweep_lanes" in ptx else GRID_KERNELS
+        names = LANE_GRIDS if kernels is LANE_KERNELS else GRIDS
+        assert ptx.count(b".visible .entry") == len(names)
         single = b"fma.rn.f32" in ptx
         host = machine_code.host_processor().triple
         library = self._folder / f"grids-{len(self._modules)}.so"
-        grids = grids_ir(host, single=single, order=self._order)
-        self._modules.append(_linked(grids, GRIDS, library))
+        grids = grids_ir(host, kernels, single=single, order=self._order)
+        self._modules.append(_linked(grids, names, library))
         module._obj.value = len(self._modules)
         return 0
 
@@ -291,13 +295,18 @@ def emulated(driver: EmulatedDriver) -> Generator[None]:
         gpu._used_in.clear()
 
 
-class EmulatedGpu:
-    """The engine of a GPU in one precision, told of a driver that is none."""
+_LIBRARIES: dict[Engine, Callable[[], Path]] = {
+    "engine": gpu_library, "single": single_gpu_library, "lanes": lanes_gpu_library
+}  # fmt: skip
 
-    def __init__(self, folder: Path, *, single: bool = False, order: int = 0) -> None:
-        self.name: Engine = "single" if single else "engine"
+
+class EmulatedGpu:
+    """An engine of a GPU, told of a driver that is none."""
+
+    def __init__(self, folder: Path, name: Engine = "engine", *, order: int = 0) -> None:
+        self.name: Engine = name
         # A copy: the system loads a file only once, and each is told of a driver of its own.
-        library = single_gpu_library() if single else gpu_library()
+        library = _LIBRARIES[name]()
         self.library = ctypes.CDLL(str(shutil.copy(library, folder / f"{self.name}.so")))
         self.driver = EmulatedDriver(folder, order)
         self.settings = self.driver.settings

@@ -86,7 +86,7 @@ ENGINES: tuple[Engine, ...] = ("engine", "single", "mixed", "single_mixed", "lan
 """Libraries of states: state vectors in both precisions, then density matrices likewise, then
 small state vectors side by side in the lanes of vectors."""
 
-STATE_VECTORS: tuple[Engine, ...] = ("engine", "single")
+STATE_VECTORS: tuple[Engine, ...] = ("engine", "single", "lanes")
 """Those that may be built for a GPU."""
 
 ON_THE_POOL: tuple[ImportedLibrary, ...] = (*ENGINES, "fourier", "sorting")
@@ -306,6 +306,12 @@ GRIDS = (
 )  # fmt: skip
 """Kernels that the engine of a GPU launches. That has the functions of the engine, by the same
 names, and besides them `use_gpu`, and a constant with the PTX of these."""
+LANE_GRIDS = (
+    "begin_lanes_there", "sweep_lanes", "weigh_lanes", "add_lane_words", "add_outcomes",
+)  # fmt: skip
+"""The same of the engine of lanes on a GPU."""
+MOST_GRIDS = max(len(GRIDS), len(LANE_GRIDS))
+"""Room for handles in the table."""
 GRIDS_TEXT = "grids"
 """Name of that constant, which ends with a zero."""
 

@@ -15,7 +15,15 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple
 
-from diastase_runtime.abi import GPU_FUNCTIONS, GRIDS, GRIDS_TEXT, Engine, library_symbol
+from diastase_runtime.abi import (
+    GPU_FUNCTIONS,
+    GRIDS,
+    GRIDS_TEXT,
+    LANE_GRIDS,
+    MOST_GRIDS,
+    Engine,
+    library_symbol,
+)
 from diastase_runtime.errors import GpuUnavailableError
 
 _DRIVERS = ("libcuda.so.1", "libcuda.so")
@@ -119,9 +127,11 @@ def use_gpu(kind: Engine, library: ctypes.CDLL) -> None:
     _call(driver, "cuModuleLoadData", ctypes.byref(module), ctypes.byref(text))
     words = [_address(_function(driver, name)) for name in GPU_FUNCTIONS]
     words.append(found.context)
-    for name in GRIDS:
+    grids = LANE_GRIDS if kind == "lanes" else GRIDS
+    for name in grids:
         _call(driver, "cuModuleGetFunction", ctypes.byref(function), module, name.encode())
         words.append(function.value or 0)
+    words += [0] * (MOST_GRIDS - len(grids))
     tell: Callable[..., object] = library[library_symbol(kind, "use_gpu")]
     tell((ctypes.c_int64 * len(words))(*words))
     os.register_at_fork(after_in_child=lambda: tell(None))

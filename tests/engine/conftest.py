@@ -316,7 +316,7 @@ def load_engine(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], cty
     def load(precision: str) -> ctypes.CDLL:
         if os.environ.get("DIASTASE_EMULATED_GPU"):
             folder = tmp_path_factory.mktemp("gpu")
-            return EmulatedGpu(folder, single=precision == "single").library
+            return EmulatedGpu(folder, "single" if precision == "single" else "engine").library
         library = single_library() if precision == "single" else engine_library()
         path = tmp_path_factory.mktemp("engine") / library.name
         return ctypes.CDLL(str(shutil.copy(library, path)))
@@ -436,6 +436,8 @@ def mixed(
 @pytest.fixture(scope="session")
 def lanes_engine(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
     """The engine of registers side by side, loaded once."""
+    if os.environ.get("DIASTASE_EMULATED_GPU"):
+        return EmulatedGpu(tmp_path_factory.mktemp("gpu"), "lanes").library
     path = tmp_path_factory.mktemp("lanes") / lanes_library().name
     return ctypes.CDLL(str(shutil.copy(lanes_library(), path)))
 

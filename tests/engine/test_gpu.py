@@ -26,7 +26,7 @@ def gpu(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     """In both precisions, and with the threads and blocks of all launches in reverse."""
     order = BACKWARDS if request.param == "backwards" else 0
     folder = tmp_path_factory.mktemp("gpu")
-    return EmulatedGpu(folder, single=request.param == "single", order=order)
+    return EmulatedGpu(folder, "single" if request.param == "single" else "engine", order=order)
 
 
 @pytest.fixture
@@ -297,7 +297,7 @@ def test_a_forked_process_is_told(tmp_path: Path, registers: Callable) -> None:
 
 
 MOST_REGISTERS = {"run_stage": 128, "undo_stage": 128, "undo_words": 112, "add_blocks": 96}
-"""Two blocks of 256 threads have the 65,536 registers of a processor; of the others four have."""
+"""A processor of a GPU has 65,536: enough for two blocks of 256 threads, for four of the others."""
 
 
 @pytest.mark.skipif(

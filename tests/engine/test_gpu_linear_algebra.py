@@ -27,7 +27,7 @@ def gpu(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     """In both precisions, and with the threads and blocks of all launches in reverse."""
     order = BACKWARDS if request.param == "backwards" else 0
     folder = tmp_path_factory.mktemp("gpu")
-    return EmulatedGpu(folder, single=request.param == "single", order=order)
+    return EmulatedGpu(folder, "single" if request.param == "single" else "engine", order=order)
 
 
 @pytest.fixture

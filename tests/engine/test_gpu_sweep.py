@@ -22,7 +22,7 @@ def gpu(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     """In both precisions, and with the threads and blocks of all launches in reverse."""
     order = BACKWARDS if request.param == "backwards" else 0
     folder = tmp_path_factory.mktemp("gpu")
-    return EmulatedGpu(folder, single=request.param == "single", order=order)
+    return EmulatedGpu(folder, "single" if request.param == "single" else "engine", order=order)
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def layered(qubits: int) -> list[Operation]:
     return [*circuit, *random_circuit(1, qubits, 20)]
 
 
-@pytest.mark.parametrize(("qubits", "chunk"), [(13, 0), (14, 4)])
+@pytest.mark.parametrize(("qubits", "chunk"), [(13, 0), (15, 4)])
 def test_large_states(
     gpu: EmulatedGpu, register: Callable, on_host: Callable, qubits: int, chunk: int
 ) -> None:
@@ -87,6 +87,34 @@ def test_large_states(
     found, _ = swept(register, qubits, circuit, vector, chunk)
     wanted, _ = swept(on_host, qubits, circuit, vector)
     np.testing.assert_allclose(found, wanted, atol=tolerance(gpu, vector, 1e-10))
+
+
+def test_many_words_on_a_state_of_many_pairs(
+    gpu: EmulatedGpu, register: Callable, on_host: Callable
+) -> None:
+    """More words that flip the same bits than one launch has, more pairs than there are threads."""
+    qubits, generator = 20, np.random.default_rng(5)
+    circuit = list[Operation]([("RX", (3,), (), (), np.array([0.3]))])
+    for number in range(18):
+        word = "".join("XY"[(number * k + k) % 3 % 2] for k in range(6)) + "Z" * (number % 3)
+        controls = ((19,), (18, 19), ())[number % 3]
+        values = (1, 0)[: len(controls)]
+        wires = tuple(range(0, 12, 2)) + (1, 5)[: number % 3]
+        angle = generator.normal(size=1)
+        circuit.append((f"PauliRot[{word}]", wires, controls, values, angle))
+    circuit[1:1] = [("Hadamard", (wire,), (), (), np.zeros(0)) for wire in range(12, 20)]
+    vector = complex_vector(qubits, 2)
+    found, _ = swept(register, qubits, circuit, vector)
+    wanted, _ = swept(on_host, qubits, circuit, vector)
+    np.testing.assert_allclose(found, wanted, atol=tolerance(gpu, vector, 1e-9))
+    assert np.all(np.abs(wanted[1:]) > 1e-3)
+
+
+def test_nothing_to_undo(register: Callable) -> None:
+    circuit: list[Operation] = [("PauliX", (0,), (), (), np.zeros(0))] * 2
+    found, at_start = swept(register, 2, circuit, np.ones(4))
+    assert len(found) == 0
+    np.testing.assert_array_equal(at_start, [1, 0, 0, 0])
 
 
 def sweep(state, adjoint) -> np.ndarray:

@@ -4,6 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 from diastase_engine.lanes import gates, measure, memory, readout, runs, samples, unitaries
+from diastase_engine.lanes.device import kernels
+from diastase_engine.state_vector.device import driver
 from diastase_engine.state_vector.gates.gates import check_wires
 from diastase_engine.state_vector.measure.outcome_scripts import script_end
 from diastase_engine.state_vector.queue.memory import num_qubits, state_release
@@ -26,3 +28,15 @@ EXPORTS: dict[str, Callable[..., Any]] = {
     "amplitudes": readout.amplitudes,
     "pauli_values": readout.pauli_values,
 }
+
+GPU_EXPORTS: dict[str, Callable[..., Any]] = {**EXPORTS, "use_gpu": driver.use_gpu}
+"""Those of the engine of a GPU."""
+
+GRID_KERNELS: dict[str, Callable[..., Any]] = {
+    "begin_lanes_there": kernels.begin_lanes_there,
+    "sweep_lanes": kernels.sweep_lanes,
+    "weigh_lanes": kernels.weigh_lanes,
+    "add_lane_words": kernels.add_lane_words,
+    "add_outcomes": kernels.add_outcomes,
+}
+"""What that launches: `abi.LANE_GRIDS`."""

@@ -4,7 +4,7 @@ from diastase_engine.call_context import SIZE_MISMATCH, CallContext, fail
 from diastase_engine.lanes.algebra import FORM_BITS, PHASE, form_of
 from diastase_engine.lanes.pending import apply_fresh, settle, write_fresh
 from diastase_engine.lanes.records import MATRIX, WIDTH, Lanes, active_of, lanes_of
-from diastase_engine.lanes.sweeps import exchange, spoil_lane, sweep
+from diastase_engine.lanes.sweeps import can_rename, exchange, spoil_lane, sweep
 from diastase_engine.language import *
 from diastase_engine.state_vector.gates.decompositions import exchange_names
 from diastase_engine.state_vector.gates.elementary import (
@@ -156,7 +156,7 @@ def swap(state: State, first: i64, second: i64, mask: i64, value: i64) -> None:
     settle(state, mask, both)
     # Of |01> and |10>: the first bit is 0 where the second one is 1.
     mask, value = mask | (1 << second), value | (1 << second)
-    if lanes.all_active != 0:
+    if can_rename(lanes):
         exchange(state, first, both, mask, value)
         return
     for group in range(lanes.groups):

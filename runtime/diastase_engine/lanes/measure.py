@@ -16,6 +16,7 @@ from diastase_engine.lanes.algebra import (
     loaded,
     sum_of_products,
 )
+from diastase_engine.lanes.device.launches import weigh_there
 from diastase_engine.lanes.pending import apply_pending, merge, write_fresh
 from diastase_engine.lanes.records import (
     MATRIX,
@@ -30,6 +31,7 @@ from diastase_engine.lanes.records import (
 from diastase_engine.lanes.streams import draw
 from diastase_engine.lanes.sweeps import matrices_of
 from diastase_engine.language import *
+from diastase_engine.state_vector.device.residence import GPU, if_gpu
 from diastase_engine.state_vector.state.checks import bit_of, cannot_run
 from diastase_engine.state_vector.state.records import State
 from diastase_engine.state_vector.tiles.sweeps import next_block
@@ -38,9 +40,15 @@ UNLIKELY = 1e-4
 """An outcome of a lesser probability is drawn by weights that are sums of squares."""
 
 
+weighed_there = if_gpu(weigh_there)
+
+
 @kernel
 def add_weights(state: State, bit: i64) -> None:
     """Write the weights of both values of a bit, what is pending left out."""
+    if GPU == 1:
+        weighed_there(state, bit)
+        return
     lanes = lanes_of(state)
     places = lanes.places
     for group in range(lanes.groups):
@@ -59,6 +67,9 @@ def add_weights(state: State, bit: i64) -> None:
 @kernel
 def add_coherences(state: State, bit: i64) -> None:
     """Write these, and the real and imaginary parts of the sum of a(0) conj(a(1))."""
+    if GPU == 1:
+        weighed_there(state, bit)
+        return
     lanes = lanes_of(state)
     places = lanes.places
     for group in range(lanes.groups):

@@ -14,6 +14,7 @@ from diastase_engine.call_context import (
     CallContext,
     fail,
 )
+from diastase_engine.lanes.device.launches import begin_there
 from diastase_engine.lanes.records import (
     HANDLE_BYTES,
     MATRIX,
@@ -25,6 +26,7 @@ from diastase_engine.lanes.records import (
     same,
 )
 from diastase_engine.language import *
+from diastase_engine.state_vector.device.residence import GPU, if_gpu
 from diastase_engine.state_vector.queue.memory import allocate, begin_state
 from diastase_engine.state_vector.state.checks import cannot_run
 from diastase_engine.state_vector.state.records import (
@@ -85,6 +87,19 @@ def choose_streams(context: CallContext, lanes: Lanes, first: i64) -> None:
 
 
 @kernel
+def begin_amplitudes(state: State, groups: i64) -> None:
+    """Make all lanes |0...0>."""
+    size = 1 << state.qubits
+    numbers = state.amplitudes
+    memset(cast(numbers, ptr[f64]), 0, 16 * WIDTH * size * groups)
+    for group in range(groups):
+        cast(numbers, ptr[v8])[2 * size * group] = same(1.0)
+
+
+begun_there = if_gpu(begin_there)
+
+
+@kernel
 def begin_lanes(context: CallContext, state: State, count: i64, first: i64) -> None:
     """Make all lanes |0...0>, and active."""
     lanes = lanes_of(state)
@@ -92,10 +107,11 @@ def begin_lanes(context: CallContext, state: State, count: i64, first: i64) -> N
     memory = cast(state.amplitudes, ptr[f64])
     divide(lanes, state.qubits, memory)
     size = 1 << state.qubits
-    memset(memory, 0, 16 * size * count)
-    numbers = cast(state.amplitudes, ptr[v8])
+    if GPU == 1:
+        begun_there(state)
+    else:
+        begin_amplitudes(state, lanes.groups)
     for group in range(lanes.groups):
-        numbers[2 * size * group] = same(1.0)
         lanes.phases[2 * group], lanes.phases[2 * group + 1] = same(1.0), same(0.0)
     for index in range(size):
         lanes.places[index] = 2 * index
@@ -139,6 +155,7 @@ def state_create(context: CallContext, site: i64, qubits: i64, count: i64, first
     state.operations = null(ptr[Operation])
     for wire in range(qubits):
         state.bit_of_wire[wire] = qubits - 1 - wire
+    state.site = site
     begin_lanes(context, state, count, first)
     return state
 

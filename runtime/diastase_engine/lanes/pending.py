@@ -6,7 +6,7 @@ reads it. One that is not unitary (`Lanes.any_norm`) changes the weights of all 
 
 from diastase_engine.lanes.algebra import COMPOSED, FORMS, OTHERS, Matrix, loaded, product
 from diastase_engine.lanes.records import MATRIX, Lanes, active_of, lanes_of
-from diastase_engine.lanes.sweeps import exchange, matrices_of, sweep
+from diastase_engine.lanes.sweeps import can_rename, exchange, matrices_of, sweep
 from diastase_engine.language import *
 from diastase_engine.state_vector.state.records import State
 from diastase_engine.state_vector.state.small_matrices import IDENTITY
@@ -96,7 +96,7 @@ def apply_fresh(
 ) -> None:
     """Apply a fresh matrix, exactly X if so said, where the bits in `mask` have a value."""
     lanes = lanes_of(state)
-    by_name = is_exchange and lanes.all_active != 0
+    by_name = is_exchange and can_rename(lanes)
     if mask == 0 and not (by_name and lanes.forms[target] == 0):
         merge(lanes, target, form)
         return

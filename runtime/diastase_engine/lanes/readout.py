@@ -4,13 +4,19 @@ Lanes that are not active are read as well.
 """
 
 from diastase_engine.call_context import OVERLAPPING_WIRES, CallContext, fail
+from diastase_engine.lanes.device.launches import outcomes_there, words_there
 from diastase_engine.lanes.pending import apply_all
 from diastase_engine.lanes.records import WIDTH, group_of, lanes_of, norm_of, same
 from diastase_engine.language import *
+from diastase_engine.state_vector.device.residence import GPU, fetch, if_gpu
 from diastase_engine.state_vector.measure.outcomes import place_of
 from diastase_engine.state_vector.observables.pauli import Term, is_turned, read_term, repeated
+from diastase_engine.state_vector.queue.memory import allocate
 from diastase_engine.state_vector.state.checks import bits_of, cannot_run, mask_of
-from diastase_engine.state_vector.state.records import MAX_QUBITS, State, memset
+from diastase_engine.state_vector.state.records import MAX_QUBITS, State, free, memset
+
+added_there, valued_there = if_gpu(outcomes_there), if_gpu(words_there)
+fetched = if_gpu(fetch)
 
 
 @kernel
@@ -20,6 +26,9 @@ def marginals(state: State, count: i64, bits: ptr[i64], out: ptr[f64]) -> None:
     weights = stack_array(v8, 1)
     numbers = cast(weights, ptr[f64])
     memset(out, 0, 8 * lanes.lanes << count)
+    if GPU == 1:
+        added_there(state, count, bits, out)
+        return
     for index in range(1 << state.qubits):
         outcome = place_of(index, count, bits)
         for group in range(lanes.groups):
@@ -69,6 +78,8 @@ def amplitudes(context: CallContext, state: State, out: ptr[f64]) -> None:
     if cannot_run(context, state):
         return
     apply_all(state)
+    if GPU == 1:
+        fetched(state)
     apply_phases(state)
     lanes = lanes_of(state)
     for index in range(1 << state.qubits):
@@ -116,16 +127,47 @@ def pauli_values(
     """Expectation values of words, of each in all lanes."""
     if cannot_run(context, state):
         return
-    apply_all(state)
-    lanes = lanes_of(state)
-    term = stack_record(Term)
+    memory = allocate(context, site, n_words * size_of(Term) + 8)
+    if is_null(memory):
+        return
+    terms = cast(memory, ptr[Term])
+    if are_words(context, state, site, n_words, offsets, codes, wires, terms):
+        apply_all(state)
+        write_values(state, n_words, terms, out)
+    free(memory)
+
+
+@kernel
+def are_words(
+    context: CallContext,
+    state: State,
+    site: i64,
+    n_words: i64,
+    offsets: ptr[i64],
+    codes: ptr[i64],
+    wires: ptr[i64],
+    terms: ptr[Term],
+) -> i1:
+    """Write words as terms; false after an error."""
     for word in range(n_words):
         start, length = offsets[word], offsets[word + 1] - offsets[word]
-        if not read_term(context, state, site, term, 1.0, length, codes + start, wires + start):
-            return
+        letters, places, term = codes + start, wires + start, terms[word]
+        if not read_term(context, state, site, term, 1.0, length, letters, places):
+            return False
         if is_turned(term):
-            fail(context, OVERLAPPING_WIRES, site, repeated(length, wires + start), 0)
-            return
+            fail(context, OVERLAPPING_WIRES, site, repeated(length, places), 0)
+            return False
+    return True
+
+
+@kernel
+def write_values(state: State, count: i64, terms: ptr[Term], out: ptr[f64]) -> None:
+    """Write the expectation values of words, of each in all lanes; nothing is pending."""
+    lanes = lanes_of(state)
+    if GPU == 1:
+        valued_there(state, terms, count, out)
+        return
+    for word in range(count):
         for group in range(lanes.groups):
             place = word * lanes.lanes + WIDTH * group
-            store_unaligned(out, place, expectation(state, group, term))
+            store_unaligned(out, place, expectation(state, group, terms[word]))

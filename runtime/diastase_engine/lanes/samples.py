@@ -12,6 +12,7 @@ from diastase_engine.lanes.pending import apply_all
 from diastase_engine.lanes.records import WIDTH, Lanes, active_of, group_of, lanes_of, norm_of, same
 from diastase_engine.lanes.streams import begin_streams, draw
 from diastase_engine.language import *
+from diastase_engine.state_vector.device.residence import GPU, copy_back, if_gpu
 from diastase_engine.state_vector.gates.elementary import log
 from diastase_engine.state_vector.measure.outcomes import place_of
 from diastase_engine.state_vector.measure.samples import can_sample, shuffle_shots, write_gaps
@@ -19,6 +20,8 @@ from diastase_engine.state_vector.queue.memory import allocate
 from diastase_engine.state_vector.state.checks import in_order
 from diastase_engine.state_vector.state.records import State, free
 from diastase_runtime.abi import MAX_SAMPLED_WIRES
+
+copied_back = if_gpu(copy_back)
 
 
 class Sampling(Record):
@@ -219,6 +222,8 @@ def sample(
     for k in range(count):
         bits[k] = state.qubits - 1 - (wires[k] if n_wires != 0 else k)
     apply_all(state)
+    if GPU == 1:
+        copied_back(state)
     run = stack_record(Sampling)
     run.state, run.count, run.bits, run.shots = state, count, bits, shots
     sample_lanes(context, run, site, out)

@@ -3,10 +3,14 @@
 from math import nan
 
 from diastase_engine.lanes.algebra import FORMS, GENERAL, image, loaded
+from diastase_engine.lanes.device.launches import sweep_there
 from diastase_engine.lanes.records import MATRIX, WIDTH, Lanes, group_of, lanes_of
 from diastase_engine.language import *
+from diastase_engine.state_vector.device.residence import GPU, fetch, if_gpu
 from diastase_engine.state_vector.state.records import State
 from diastase_engine.state_vector.tiles.sweeps import next_block
+
+swept_there, fetched = if_gpu(sweep_there), if_gpu(fetch)
 
 
 @inline
@@ -55,11 +59,20 @@ def sweep(
     """
     state.applied += lanes_of(state).active_lanes
     state.stages += lanes_of(state).active_lanes
+    if GPU == 1:
+        swept_there(state, form, target, flips, mask, value, matrices)
+        return
     for each in static(FORMS[:-1]):
         if form == each:
             sweep_form(state, each, target, flips, mask, value, matrices)
             return
     sweep_form(state, GENERAL, target, flips, mask, value, matrices)
+
+
+@inline
+def can_rename(lanes: Lanes) -> i1:
+    """Whether amplitudes may be exchanged by name: in all lanes, and nowhere but on the host."""
+    return GPU == 0 and lanes.all_active != 0
 
 
 @kernel
@@ -85,6 +98,8 @@ def matrices_of(lanes: Lanes, bit: i64) -> ptr[v8]:
 @kernel
 def spoil_lane(state: State, lane: i64) -> None:
     """Make all amplitudes of a lane NaN, for good."""
+    if GPU == 1:
+        fetched(state)
     numbers = cast(group_of(state, lane >> 3), ptr[f64])
     for k in range(2 << state.qubits):
         numbers[WIDTH * k + (lane & (WIDTH - 1))] = nan

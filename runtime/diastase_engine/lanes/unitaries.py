@@ -11,6 +11,7 @@ from diastase_engine.lanes.pending import apply_fresh, settle, write_fresh
 from diastase_engine.lanes.records import WIDTH, Lanes, active_of, group_of, lanes_of, same
 from diastase_engine.lanes.sweeps import spoil_lane
 from diastase_engine.language import *
+from diastase_engine.state_vector.device.residence import GPU, fetch, if_gpu
 from diastase_engine.state_vector.gates.dense import MAX_TARGETS
 from diastase_engine.state_vector.queue.memory import allocate
 from diastase_engine.state_vector.state.checks import (
@@ -21,6 +22,8 @@ from diastase_engine.state_vector.state.checks import (
 )
 from diastase_engine.state_vector.state.records import State, free
 from diastase_engine.state_vector.tiles.sweeps import next_block
+
+fetched = if_gpu(fetch)
 
 
 class Dense(Record):
@@ -159,6 +162,8 @@ def apply_dense(
         for k in range(n_targets):
             bit = ((row >> (n_targets - 1 - k)) & 1) << state.bit_of_wire[targets[k]]
             dense.offsets[row] = dense.offsets[row] | bit
+    if GPU == 1:
+        fetched(state)
     for group in range(lanes_of(state).groups):
         apply_group(dense, group)
     free(memory)

@@ -24,6 +24,8 @@ from typing import Any
 from diastase_engine.density_matrix.exports import EXPORTS as MIXED
 from diastase_engine.fourier.exports import EXPORTS as FOURIER
 from diastase_engine.lanes.exports import EXPORTS as LANES
+from diastase_engine.lanes.exports import GPU_EXPORTS as LANES_ON_GPU
+from diastase_engine.lanes.exports import GRID_KERNELS as LANE_GRIDS
 from diastase_engine.language import (
     called_by,
     compile_grids,
@@ -89,27 +91,36 @@ def build_single(library: Path) -> None:
 
 def build_gpu(library: Path) -> None:
     """Compile and link the engine of state vectors on a GPU, with what it launches there."""
-    _build_for_gpu("engine", library, single=False)
+    _build_for_gpu("engine", library, GPU_EXPORTS, GRID_KERNELS)
 
 
 def build_single_gpu(library: Path) -> None:
     """Compile and link that for amplitudes in single precision."""
-    _build_for_gpu("single", library, single=True)
+    _build_for_gpu("single", library, GPU_EXPORTS, GRID_KERNELS, single=True)
 
 
-def _build_for_gpu(name: OurLibrary, library: Path, *, single: bool) -> None:
-    host, kernels = machine_code.host_processor(), _kernels(name, GPU_EXPORTS)
+def build_lanes_gpu(library: Path) -> None:
+    """Compile and link the engine of state vectors side by side on a GPU, likewise."""
+    _build_for_gpu("lanes", library, LANES_ON_GPU, LANE_GRIDS)
+
+
+def _build_for_gpu(
+    name: OurLibrary, library: Path, exports: Exports, grids: Exports, *, single: bool = False
+) -> None:
+    host, kernels = machine_code.host_processor(), _kernels(name, exports)
     settings = {**settings_for(host, single=single), "gpu": 1}
     module = compile_kernels(kernels, host.triple, settings)
-    text = ptx.ptx(grids_ir(ptx.TRIPLE, single=single), ptx.ARCHITECTURE)
+    text = ptx.ptx(grids_ir(ptx.TRIPLE, grids, single=single), ptx.ARCHITECTURE)
     constant = add_text(module, library_symbol(name, GRIDS_TEXT), text)
     _build(str(module), {*kernels, constant}, library)
 
 
-def grids_ir(triple: str, *, single: bool, order: int = 0) -> str:
-    """LLVM IR of the kernels that the engine of a GPU launches, for a GPU or for the host."""
+def grids_ir(
+    triple: str, grids: Exports = GRID_KERNELS, *, single: bool = False, order: int = 0
+) -> str:
+    """LLVM IR of the kernels that an engine of a GPU launches, for a GPU or for the host."""
     settings = {"threads": THREADS, "single": int(single), "order": order}
-    return str(compile_grids(GRID_KERNELS, triple, settings))
+    return str(compile_grids(grids, triple, settings))
 
 
 def build_mixed(library: Path) -> None:

@@ -44,6 +44,7 @@ _FOLDERS = {
     "single_mixed": "density_matrix",
     "gpu": "state_vector",
     "single_gpu": "state_vector",
+    "lanes_gpu": "lanes",
     "lanes": "lanes",
     "elementary": "vector_math",
     "foreign": "xla_ffi",
@@ -255,6 +256,11 @@ def single_gpu_library() -> Path:
     return _OTHERS.path("single_gpu")
 
 
+def lanes_gpu_library() -> Path:
+    """Path of the engine of state vectors side by side on a GPU, likewise."""
+    return _OTHERS.path("lanes_gpu")
+
+
 def foreign_library() -> Path:
     """Path of the library by which XLA calls programs, likewise."""
     return _OTHERS.path("foreign")
@@ -277,6 +283,7 @@ def with_libraries(artifact: Artifact, *, whole: bool = False, on_gpu: bool = Fa
     if on_gpu:
         engines["engine"] = gpu_library() if "engine" in called else None
         engines["single"] = single_gpu_library() if "single" in called else None
+        engines["lanes"] = lanes_gpu_library() if "lanes" in called else None
     return replace(
         artifact,
         **engines,

@@ -176,8 +176,92 @@ def test_gradients_are_swept_back_there(on_gpu, measured) -> None:
     assert max(work.to_device, work.to_host) < 16 << wires
 
 
-def test_batches(on_gpu) -> None:
-    @qml.qnode(qml.device("lightning.qubit", wires=11))
+def entangled(wires: int, interface: str = "lightning.qubit"):
+    """A circuit whose gates are of all kinds that lane registers have."""
+
+    @qml.qnode(qml.device(interface, wires=wires))
+    def circuit(x):
+        for wire in range(wires):
+            qml.RX(x[0] * (wire + 1), wires=wire)
+            qml.RZ(x[1], wires=wire)
+            qml.CNOT(wires=[wire, (wire + 1) % wires])
+        qml.Rot(x[0], x[1], 0.3, wires=0)
+        qml.IsingXY(x[0], wires=[0, 2])
+        qml.SWAP(wires=[0, 1])
+        qml.ctrl(qml.RY, control=[0, 1], control_values=[1, 0])(x[1], wires=2)
+        qml.CSWAP(wires=[2, 0, 1])
+        qml.QubitUnitary(np.eye(4)[[0, 2, 3, 1]], wires=[0, 2])
+        words = [qml.Z(0) @ qml.X(2), qml.Y(0) @ qml.Y(1), qml.Z(wires - 1)]
+        return qml.expval(qml.dot([0.5, -1.0, 2.0], words)), qml.probs(wires=[2, 0]), qml.state()
+
+    return circuit
+
+
+@pytest.mark.parametrize(("wires", "count"), [(3, 20), (9, 8), (10, 13)])
+def test_batches_are_launched_together(on_gpu, wires: int, count: int) -> None:
+    batch = jnp.array(np.random.default_rng(2).normal(size=(count, 2)))
+    run = qjit(lambda x: jax.vmap(entangled(wires))(x), target_device="gpu")
+    wanted = jax.vmap(entangled(wires, "default.qubit"))(batch)
+    for found, value in zip(run(batch), wanted, strict=True):
+        np.testing.assert_allclose(found, value, atol=1e-11)
+    assert 0 < run.report().work.launches < 6 * wires  # for all elements
+
+
+@pytest.mark.parametrize("count", [4, 300])
+def test_batches_of_a_size_that_is_not_known(on_gpu, count: int) -> None:
+    circuit = entangled(3)
+    run = qjit(
+        lambda x: jax.vmap(lambda y: circuit(y)[1])(x),
+        abstracted_axes={0: "n"},
+        target_device="gpu",
+    )
+    here = qjit(lambda x: jax.vmap(lambda y: circuit(y)[1])(x))
+    batch = jnp.array(np.random.default_rng(3).normal(size=(count, 2)))
+    np.testing.assert_allclose(run(batch), here(batch), atol=1e-12)
+
+
+def test_outcomes_in_a_batch_are_those_of_the_processor(on_gpu) -> None:
+    @qml.qnode(qml.device("lightning.qubit", wires=4))
+    def circuit(x):
+        for wire in range(4):
+            qml.RY(x * (wire + 1), wires=wire)
+        first = measure(0, reset=True)
+
+        @cond(first)
+        def turn():
+            qml.RX(x, wires=1)
+            qml.CNOT(wires=[1, 0])
+
+        turn()
+        return first, measure(1), qml.probs(wires=[0, 2, 3])
+
+    batch = jnp.linspace(0.1, 3.0, 50)
+    there, here = (
+        qjit(lambda x: jax.vmap(circuit)(x), target_device=device, seed=5)
+        for device in ("gpu", "cpu")
+    )
+    for found, wanted in zip(there(batch), here(batch), strict=True):
+        np.testing.assert_allclose(found, wanted, atol=1e-12)
+
+
+def test_samples_in_a_batch_are_those_of_the_processor(on_gpu) -> None:
+    @qml.set_shots(100)
+    @qml.qnode(qml.device("lightning.qubit", wires=3))
+    def circuit(x):
+        for wire in range(3):
+            qml.RY(x * (wire + 1), wires=wire)
+        return qml.sample()
+
+    batch = jnp.linspace(0.1, 3.0, 20)
+    there, here = (
+        qjit(lambda x: jax.vmap(circuit)(x), target_device=device, seed=1)
+        for device in ("gpu", "cpu")
+    )
+    np.testing.assert_array_equal(there(batch), here(batch))
+
+
+def test_large_elements_of_a_batch_are_launched_apart(on_gpu) -> None:
+    @qml.qnode(qml.device("lightning.qubit", wires=13))
     def circuit(x):
         qml.RX(x, wires=0)
         qml.CNOT(wires=[0, 10])

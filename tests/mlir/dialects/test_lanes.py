@@ -125,7 +125,7 @@ def test_what_is_valid_stays_what_it_is_when_printed_and_read(body):
     ("body", "message"),
     [
         (alloc(-1), "there are no registers of -1 wires"),
-        (alloc(2, 4), "a power of two, 8 or more, not 4 lanes"),
+        (alloc(2, 4), "a multiple of 8, not 4 lanes"),
         (alloc(2, 12), "not 12 lanes"),
         (activate("%x"), "the mask must be a vector of i64, not tensor<8xf64>"),
         (gate("Rx", ["%x"], 1), "there is no gate named Rx"),

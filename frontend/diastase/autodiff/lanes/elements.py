@@ -23,6 +23,7 @@ from jax.extend.core import ClosedJaxpr
 from diastase.autodiff.control_flow.batching import with_axes
 from diastase.autodiff.control_flow.predication import active, where_active
 from diastase.autodiff.lanes.rules import RULES
+from diastase.capture.context import current_settings
 from diastase.jaxprs.dependence import lasting
 from diastase.jaxprs.evaluate import evaluated
 from diastase.primitives.batching import Mapped, batch_sizes, element_avals, parallel_map_p
@@ -43,13 +44,6 @@ from diastase_mlir.rerolling import operations_p, with_runs_of_gates
 
 _LEAST_LANES = 8
 """The numbers of a vector."""
-_MOST_LANES = 64
-_MOST_WIRES = 9
-"""With more, eight registers are far larger than the first-level cache, and nothing is gained."""
-_NUMBERS = 1 << 10
-"""Amplitudes of a lane register; fewer where that would be too many lanes."""
-_GROUPS = 16
-"""So many groups at least there are to be, for threads, if it costs no lanes of a vector."""
 _FEWEST = 4
 """Elements that are worth a vector."""
 _LEAST_GATES = 4
@@ -64,6 +58,32 @@ Equation = Any
 
 
 set_elements_of(AbstractRegister, lambda register: register.update(shape=()))
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """How large lane registers are."""
+
+    wires: int
+    """At most."""
+    lanes: int
+    """At most, where the size of the batch is known, and else."""
+    unknown_lanes: int
+    numbers: int
+    """Amplitudes, at most, if there are eight lanes."""
+    groups: int
+    """So many at least there are to be, for threads, if it costs no lanes of a vector."""
+
+
+_ON_PROCESSOR = _Sizes(wires=9, lanes=64, unknown_lanes=64, numbers=1 << 10, groups=16)
+"""With more, registers are larger than the first-level cache, and nothing is gained."""
+_ON_GPU = _Sizes(wires=12, lanes=1 << 17, unknown_lanes=256, numbers=1 << 24, groups=1)
+"""As many as there are: each gate is a launch for all of them. 256 MiB of amplitudes."""
+
+
+def _sizes() -> _Sizes:
+    compiler = current_settings().compiler
+    return _ON_GPU if compiler is not None and compiler.on_gpu else _ON_PROCESSOR
 
 
 @dataclass(frozen=True)
@@ -138,12 +158,16 @@ class _Group:
 
 def _lanes(num_wires: int, others: Sequence[Any], number: Any) -> int | None:
     """How many registers go together, if that is worth it."""
+    sizes = _sizes()
+    most = sizes.numbers >> num_wires
     if not isinstance(number, int):
-        return max(_LEAST_LANES, min(_MOST_LANES, _NUMBERS >> num_wires))
+        return max(_LEAST_LANES, min(sizes.unknown_lanes, most))
     if number < _FEWEST:
         return None
     elements = number * math.prod(size for size in others if isinstance(size, int))
-    most = min(_MOST_LANES, _NUMBERS >> num_wires, elements // _GROUPS)
+    most = min(sizes.lanes, most, elements // sizes.groups)
+    if most >= number:  # one group, filled up to whole vectors
+        return -(-number // _LEAST_LANES) * _LEAST_LANES
     return max(_LEAST_LANES, 1 << max(most, 1).bit_length() - 1)
 
 
@@ -215,7 +239,7 @@ def _register_of(jaxpr: ClosedJaxpr) -> _Register | None:
     params = made[0].params
     wires = params["num_wires"]
     plain = not (params.get("single") or params.get("mixed") or params.get("derivative_wires"))
-    if not plain or wires is None or not 1 <= wires <= _MOST_WIRES:
+    if not plain or wires is None or not 1 <= wires <= _sizes().wires:
         return None
     fits = all(_has_form(each, wires) for each in equations)
     return _Register(wires, params["qnode"]) if fits else None

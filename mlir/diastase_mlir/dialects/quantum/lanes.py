@@ -1,8 +1,8 @@
 """Registers side by side in the lanes of vectors: one operation acts on all of them.
 
-A *lane register* holds K registers of as many qubits each, K a power of two. What differs from lane
-to lane is an array of K numbers: the parameters of a gate, a stack of matrices, the outcomes of a
-measurement. Some lanes may be inactive: gates and measurements leave these alone.
+A *lane register* holds K registers of as many qubits each, K a multiple of eight. What differs from
+lane to lane is an array of K numbers: the parameters of a gate, a stack of matrices, the outcomes
+of a measurement. Some lanes may be inactive: gates and measurements leave these alone.
 
     %r = quantum.lanes_alloc {num_wires = 2, lanes = 8, site = 0}
     %a = quantum.lanes_activate(%r, %mask)
@@ -280,10 +280,10 @@ def _targets(operation: Any) -> int:
 
 def _check_lanes(operation: Any, lanes: int) -> bool:
     """Whether registers have so many lanes."""
-    if lanes >= LEAST_LANES and lanes.bit_count() == 1:
+    if lanes >= LEAST_LANES and lanes % LEAST_LANES == 0:
         return True
     given = "a number of lanes that is not known" if lanes < 0 else f"{lanes} lanes"
-    return fail(operation, f"lanes are a power of two, {LEAST_LANES} or more, not {given}")
+    return fail(operation, f"lanes are a multiple of {LEAST_LANES}, not {given}")
 
 
 def _check_array(operation: Any, array: ir.Value, what: str, element: str) -> bool:

@@ -206,7 +206,7 @@ def take_phases(undone: Undone, matrices: ptr[f64], phases: ptr[f64]) -> None:
 
 @inline
 def can_be_phased(undone: Undone) -> i1:
-    """Whether phases can be undone apart from the matrix; on a GPU they never are."""
+    """Whether phases can be undone apart from the matrix; on a GPU products cost nothing."""
     if GPU == 1:
         return False
     return undone.target >= LANE_BITS and undone.changes != 0

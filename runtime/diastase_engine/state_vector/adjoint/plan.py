@@ -3,7 +3,8 @@
 A chunk is as in `plan_records`; those of both registers are what the second-level cache holds. A
 stage is divided again where chunks are larger than *pieces*: the operations of a *part* stay within
 pieces of the chunk. Sizes do not depend on the number of threads, nor does the division of chunks
-into groups, each of which has sums of its own.
+into groups, each of which has sums of its own. A GPU has other sizes, and runs what is planned here
+in another way (`device.undo`).
 """
 
 from diastase_engine.language import *
@@ -26,6 +27,7 @@ from diastase_engine.state_vector.tiles.plan_records import CHUNK_BITS, Plan
 PIECE_BITS = derived(lambda lane_bits: 12 + lane_bits, LANE_BITS)
 """Size of pieces: both have 1 MiB. To fetch smaller ones for the first-level cache costs more than
 it saves: tiles share loads and stores, phases of diagonal runs are made once for each piece."""
+# To a thread of a GPU the lanes are bits as all others; it has few.
 IN_ALL_PIECES = derived(lambda lanes, gpu: 0 if gpu else lanes, LANE_MASK, GPU)
 FEWEST = 3
 """Fewer operations are undone on the whole chunk: to fetch pieces would cost more."""
@@ -38,7 +40,7 @@ _LISTS = 10
 
 @kernel
 def pair_bits_of(state: State) -> i64:
-    """How large chunks are: those of both registers together as large as the cache, at most."""
+    """How large chunks are: both registers' fit the cache; on a GPU, the memory of a block."""
     bits: i64 = CHUNK_BITS
     if state.chunk_bits != 0:
         bits = state.chunk_bits if state.chunk_bits > LANE_BITS else LANE_BITS + 1
@@ -52,7 +54,10 @@ def pair_bits_of(state: State) -> i64:
 
 @kernel
 def piece_bits_of(state: State, chunk_bits: i64) -> i64:
-    """How large pieces are: where a test asks for a size of chunks, two bits less."""
+    """How large pieces are; two bits less than chunks whose size a test asks for.
+
+    On a GPU, what a thread has in registers.
+    """
     if GPU == 1:
         return UNDO_SLOTS
     bits: i64 = PIECE_BITS

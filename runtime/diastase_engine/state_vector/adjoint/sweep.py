@@ -7,7 +7,7 @@ phase, which is the same for both), many operations at a time: rows are captured
 (`tape_replay`), fused (`forms`), divided into stages (`plan`) and undone (`run`, `passes`), and
 what was summed up on the way gives the derivatives by all parameters (`add_derivatives`).
 Operations that are given by arrays are undone one by one (`arrays`), rotations about long Pauli
-words together with their like (`words`).
+words together with their like (`words`). On a GPU the same rows are undone there (`device`).
 
 Source: Jones and Gacon, "Efficient calculation of gradients in classical simulations of variational
 quantum algorithms" (2020), for the sweep; the fusion is ours.
@@ -48,7 +48,7 @@ from diastase_engine.state_vector.adjoint.run import run_backward
 from diastase_engine.state_vector.adjoint.tape_replay import capture_row
 from diastase_engine.state_vector.adjoint.words import is_word_row, undo_words, words_alike
 from diastase_engine.state_vector.device.residence import GPU, if_gpu
-from diastase_engine.state_vector.observables.linear_algebra import can_meet_anywhere
+from diastase_engine.state_vector.observables.linear_algebra import can_meet_unmoved
 from diastase_engine.state_vector.operations.captured import Capture, Factor
 from diastase_engine.state_vector.queue.tape import DERIVATIVES, HEAD, NUMBERS, WIRES, Tape
 from diastase_engine.state_vector.state.checks import cannot_run
@@ -182,7 +182,7 @@ def are_alike(state: State, adjoint: State) -> i1:
 def can_undo(run: Backward) -> i1:
     """Apply what waits, and let the wires of both registers be the same bits."""
     state, adjoint = run.state, run.adjoint
-    return are_alike(state, adjoint) or can_meet_anywhere(run.context, state, adjoint, run.site)
+    return are_alike(state, adjoint) or can_meet_unmoved(run.context, state, adjoint, run.site)
 
 
 @kernel
@@ -230,7 +230,7 @@ def tape_sweep(
     if cannot_run(context, state) or is_null(adjoint) or is_null(state.tape):
         return
     tape = cast(state.tape, Tape)
-    if tape.derivatives > size or not can_meet_anywhere(context, state, adjoint, site):
+    if tape.derivatives > size or not can_meet_unmoved(context, state, adjoint, site):
         return
     run, shadow, capture = stack_record(Backward), stack_record(State), stack_record(Capture)
     memset(cast(run, ptr[f64]), 0, size_of(Backward))

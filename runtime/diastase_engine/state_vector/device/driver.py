@@ -12,7 +12,7 @@ from diastase_engine.call_context import GPU_FAILED, OUT_OF_MEMORY, fail
 from diastase_engine.language import *
 from diastase_engine.state_vector.device.records import THREADS
 from diastase_engine.state_vector.state.records import State, memcpy, memset
-from diastase_runtime.abi import GPU_FUNCTIONS, GRIDS
+from diastase_runtime.abi import GPU_FUNCTIONS, MOST_GRIDS
 
 OUT_OF_DEVICE_MEMORY, NOT_INITIALIZED = 2, 3
 """Of CUDA's codes, `CUDA_ERROR_OUT_OF_MEMORY` and `CUDA_ERROR_NOT_INITIALIZED`."""
@@ -35,7 +35,7 @@ class Driver(Record):
     copy: code
     launch: code
     context: i64
-    grids: Annotated[ptr[i64], len(GRIDS)]
+    grids: Annotated[ptr[i64], MOST_GRIDS]
 
 
 _DRIVER = shared(Driver)

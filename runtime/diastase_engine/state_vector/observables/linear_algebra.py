@@ -51,8 +51,8 @@ def are_in_order(context: CallContext, first: State, second: State, site: i64) -
 
 
 @kernel
-def can_meet_anywhere(context: CallContext, first: State, second: State, site: i64) -> i1:
-    """Bring two states into the same order, with nothing waiting; false where that cannot be."""
+def can_meet_unmoved(context: CallContext, first: State, second: State, site: i64) -> i1:
+    """Bring two states into the same order, wherever they are; false where that cannot be."""
     if not are_in_order(context, first, second, site):
         return False
     apply_waiting(first)
@@ -76,7 +76,7 @@ def can_meet_there(context: CallContext, first: State, second: State, site: i64)
 
     Who then changes one of them there says so (`change_there`). They may be the same state.
     """
-    return can_meet_anywhere(context, first, second, site) and bring(first) and bring(second)
+    return can_meet_unmoved(context, first, second, site) and bring(first) and bring(second)
 
 
 both_there = if_gpu(can_meet_there)

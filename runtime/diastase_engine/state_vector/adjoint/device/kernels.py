@@ -49,7 +49,7 @@ MOST_WORDS = 16
 """Rotations about words that are undone in one launch."""
 
 
-class Blocks(Record):
+class BlockSums(Record):
     """Words of `add_blocks`."""
 
     sums: ptr[f64]
@@ -94,7 +94,7 @@ def add_pairs(
 
 
 @inline
-def add_rows(
+def add_singles(
     values: Any,
     x: list[pair],
     a: list[pair],
@@ -121,7 +121,7 @@ def sum_up(x: list[pair], a: list[pair], operation: DeviceOperation, place: i64)
     for k in static(range(SUMS)):
         values[k] = 0.0
     if operation.kind == DIAGONAL:
-        add_rows(values, x, a, operation, matches, place)
+        add_singles(values, x, a, operation, matches, place)
     else:
         add_pairs(values, x, a, operation, matches)
     return values
@@ -184,7 +184,7 @@ def add_up_rows(rows: ptr[f64], count: i64, sums: ptr[f64]) -> None:
 
 @kernel
 def undo_stage(block: i64, stage: Stage) -> None:
-    """Undo the tiles of a stage on every so-manieth chunk of a state and its adjoint."""
+    """Undo the tiles of a stage on some chunks of a state and its adjoint."""
     state, adjoint = shared_array(pair, 1 << UNDO_BITS), shared_array(pair, 1 << UNDO_BITS)
     rows = shared_array(f64, ROWS * THREADS)
     sums = stage.sums + block * stage.rows
@@ -202,7 +202,7 @@ def undo_stage(block: i64, stage: Stage) -> None:
 
 @kernel
 def undo_words(block: i64, words: Words) -> None:
-    """Undo rotations about words on every so-manieth pair of amplitudes: see `adjoint.words`."""
+    """Undo rotations about words on some pairs of amplitudes: see `adjoint.words`."""
     rows = shared_array(f64, MOST_WORDS * THREADS)
     count = words.end - words.first
     for thread in each_thread():
@@ -235,7 +235,7 @@ def undo_words(block: i64, words: Words) -> None:
 
 
 @kernel
-def add_blocks(block: i64, run: Blocks) -> None:
+def add_blocks(block: i64, run: BlockSums) -> None:
     """Add up the sums of all blocks, each thread one of them."""
     for thread in each_thread():
         row = block * THREADS + thread

@@ -7,7 +7,7 @@ registers stay there; their sums are copied to the host, where they are the only
 
 from diastase_engine.call_context import OUT_OF_MEMORY, fail
 from diastase_engine.language import *
-from diastase_engine.state_vector.adjoint.device.kernels import ROWS, Blocks
+from diastase_engine.state_vector.adjoint.device.kernels import ROWS, BlockSums
 from diastase_engine.state_vector.adjoint.passes import SUMS_OF
 from diastase_engine.state_vector.adjoint.plan import plan_stages, room_for_lists, room_for_sums
 from diastase_engine.state_vector.adjoint.records import (
@@ -53,8 +53,8 @@ from diastase_engine.state_vector.device.residence import (
     change_there,
     device_room,
 )
-from diastase_engine.state_vector.device.sums import blocks_for
-from diastase_engine.state_vector.plan.plan import fill_up, places_of
+from diastase_engine.state_vector.device.sums import blocks_for, blocks_that_add_up
+from diastase_engine.state_vector.plan.plan import places_of
 from diastase_engine.state_vector.state.parallel import is_interrupted
 from diastase_engine.state_vector.state.records import Operation, State, free, malloc
 from diastase_runtime.abi import GRIDS
@@ -95,10 +95,10 @@ def add_undone(run: Backward, launches: Launches, tile: DeviceTile, operation: U
 
 
 @kernel
-def add_part(run: Backward, launches: Launches, part: i64, stage_bits: i64, rows: i64) -> i64:
+def add_part(run: Backward, launches: Launches, part: i64, rows: i64) -> i64:
     """Add the tiles of a part, whose last operation comes first; return the next row."""
     first = run.ends[part - 1] if part > 0 else 0
-    slots = fill_up(run.part_bits[part], UNDO_SLOTS, stage_bits)
+    slots = run.part_bits[part]
     tile: DeviceTile = next_tile(launches, run.plan, slots, UNDO_SLOTS)
     row: i64 = rows
     tile.row = row
@@ -122,7 +122,7 @@ def plan_launches(run: Backward, launches: Launches) -> i64:
         set_places_there(run.state, run.plan, bits)
         first_part = run.stage_ends[number - 1] if number > 0 else 0
         for part in range(run.stage_ends[number] - first_part):
-            rows = add_part(run, launches, run.stage_ends[number] - 1 - part, bits, rows)
+            rows = add_part(run, launches, run.stage_ends[number] - 1 - part, rows)
         next_launch(launches, first, launches.tile_count, bits, 0)
     return rows
 
@@ -155,11 +155,11 @@ def fetch_sums(state: State, launches: Launches, rows: i64, blocks: i64, found: 
     """Add up the sums of all blocks, and copy them to the host; false after an error."""
     if rows == 0:
         return True
-    added = stack_record(Blocks)
+    added = stack_record(BlockSums)
     added.sums, added.rows, added.blocks = sums_there(state, launches, rows), rows, blocks
     where = state.device_plan + launches.bytes
     added.out = at(where)
-    launch(state, ADD_BLOCKS, blocks_for(rows), cast(added, ptr[i64]), size_of(Blocks))
+    launch(state, ADD_BLOCKS, blocks_for(rows), cast(added, ptr[i64]), size_of(BlockSums))
     return copy_to_host(state, found, where, 8 * rows)
 
 
@@ -197,6 +197,8 @@ def undo_on_device(run: Backward) -> i1:
     if not room_for_lists(run):
         return False
     plan_stages(run)
+    if run.count == 0:
+        return room_for_sums(run)
     if not room_for_sums(run) or not room_for_launches(state, launches, run.count):
         return False
     rows = plan_launches(run, launches)
@@ -230,9 +232,7 @@ def undo_words_on_device(
     word = operations[0].word
     for k in range(count):
         add_word(launches, operations[k], word)
-    blocks: i64 = blocks_for(1 << (bits_there(state) - 1))
-    if blocks > MOST_BLOCKS:
-        blocks = MOST_BLOCKS
+    blocks = blocks_that_add_up(1 << (bits_there(state) - 1))
     if can_undo_there(state, adjoint, launches, count, blocks):
         set_words(state, 0, count, word, words)
         words.adjoint = cast(at(adjoint.device), ptr[stored])
