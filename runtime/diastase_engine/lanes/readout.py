@@ -7,10 +7,10 @@ from diastase_engine.call_context import OVERLAPPING_WIRES, CallContext, fail
 from diastase_engine.lanes.pending import apply_all
 from diastase_engine.lanes.records import WIDTH, group_of, lanes_of, norm_of, same
 from diastase_engine.language import *
-from diastase_engine.state_vector.measure.outcomes import place_of
 from diastase_engine.state_vector.observables.pauli import Term, is_turned, read_term, repeated
 from diastase_engine.state_vector.state.checks import bits_of, cannot_run, mask_of
 from diastase_engine.state_vector.state.records import MAX_QUBITS, State, memset
+from diastase_engine.state_vector.tiles.sweeps import place_of
 
 
 @kernel

@@ -5,7 +5,7 @@ from typing import Any
 
 from diastase_engine.call_context import next_uniform
 from diastase_engine.state_vector.adjoint import sweep
-from diastase_engine.state_vector.device import driver, readout, stages
+from diastase_engine.state_vector.device import drawing, driver, readout, stages
 from diastase_engine.state_vector.gates import dense, diagonal, gates, operators
 from diastase_engine.state_vector.measure import (
     outcome_scripts,
@@ -86,5 +86,7 @@ GRID_KERNELS: dict[str, Callable[..., Any]] = {
     "multiply_all": readout.multiply_all,
     "write_weights": readout.write_weights,
     "fold": readout.fold,
+    "weigh_chunks": drawing.weigh_chunks,
+    "find_outcomes": drawing.find_outcomes,
 }
 """What that launches: `abi.GRIDS`."""

@@ -35,7 +35,7 @@ from diastase_engine.state_vector.plan.plan import (
     places_of,
     set_places,
 )
-from diastase_engine.state_vector.plan.plan_memory import lay_out, room, room_for_plan
+from diastase_engine.state_vector.plan.plan_memory import lay_out, room_for_plan, room_in_buffer
 from diastase_engine.state_vector.state.parallel import is_interrupted
 from diastase_engine.state_vector.state.records import LANE_MASK, Operation, State
 from diastase_engine.state_vector.tiles.plan_records import Plan
@@ -71,12 +71,8 @@ def room_for_launches(state: State, launches: Launches) -> i1:
     """Make room for all that waits, here and there; whether there is any."""
     count = state.waiting
     needed = count * _BYTES_OF_ONE
-    state.buffer = room(state.buffer, state.buffer_bytes, needed)
-    if is_null(state.buffer):
-        state.buffer_bytes = 0
+    if not room_in_buffer(state, needed):
         return False
-    if needed > state.buffer_bytes:
-        state.buffer_bytes = needed
     launches.tile_offset = count * size_of(DeviceOperation)
     launches.bytes = launches.tile_offset + count * size_of(DeviceTile)
     launches.operations = cast(state.buffer, ptr[DeviceOperation])

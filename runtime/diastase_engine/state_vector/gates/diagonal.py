@@ -7,7 +7,7 @@ a block at a time: the row of an amplitude is that of its block and that of its 
 
 from diastase_engine.call_context import CallContext
 from diastase_engine.language import *
-from diastase_engine.state_vector.measure.outcomes import lane_places, place_of
+from diastase_engine.state_vector.measure.outcomes import lane_places
 from diastase_engine.state_vector.queue.queue import flush, push_selected, push_single, spoil
 from diastase_engine.state_vector.queue.tape import DIAGONAL, keep_array
 from diastase_engine.state_vector.state.checks import (
@@ -25,6 +25,7 @@ from diastase_engine.state_vector.state.records import (
     State,
 )
 from diastase_engine.state_vector.state.small_matrices import write
+from diastase_engine.state_vector.tiles.sweeps import place_of
 
 MOST_QUEUED = 3
 """Wires of a diagonal matrix that is queued, as four operations at most."""
