@@ -300,7 +300,7 @@ GPU_FUNCTIONS = (
 addresses the table has the context, and the handles of `GRIDS`."""
 GRIDS = (
     "run_stage", "rotate_words", "add_weights", "add_words", "multiply_all", "write_weights",
-    "fold", "weigh_chunks", "find_outcomes",
+    "fold", "weigh_chunks", "find_outcomes", "apply_matrix", "add_moments",
 )  # fmt: skip
 """Kernels that the engine of a GPU launches. That has the functions of the engine, by the same
 names, and besides them `use_gpu`, and a constant with the PTX of these."""

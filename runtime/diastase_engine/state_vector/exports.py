@@ -5,7 +5,13 @@ from typing import Any
 
 from diastase_engine.call_context import next_uniform
 from diastase_engine.state_vector.adjoint import sweep
-from diastase_engine.state_vector.device import drawing, driver, readout, stages
+from diastase_engine.state_vector.device import (
+    drawing,
+    driver,
+    matrices,
+    readout,
+    stages,
+)
 from diastase_engine.state_vector.gates import dense, diagonal, gates, operators
 from diastase_engine.state_vector.measure import (
     outcome_scripts,
@@ -88,5 +94,7 @@ GRID_KERNELS: dict[str, Callable[..., Any]] = {
     "fold": readout.fold,
     "weigh_chunks": drawing.weigh_chunks,
     "find_outcomes": drawing.find_outcomes,
+    "apply_matrix": matrices.apply_matrix,
+    "add_moments": matrices.add_moments,
 }
 """What that launches: `abi.GRIDS`."""

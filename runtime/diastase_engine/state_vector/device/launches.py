@@ -202,6 +202,15 @@ def plan_launches(state: State, launches: Launches, plan: Plan, size: i64) -> No
 
 
 @kernel
+def fill_upper(upper: ptr[i64], bits: i64, size: i64) -> None:
+    """Write the bits of a chunk that are counted by the amplitudes of one thread."""
+    for k in static(range(SLOT_BITS)):
+        upper[k] = 0
+        if THREAD_BITS + k < size:
+            upper[k] = spread(1 << (THREAD_BITS + k), bits)
+
+
+@kernel
 def launch_stage(state: State, launches: Launches, numbers: ptr[i64], size: i64) -> None:
     """Launch the tiles of a stage."""
     stage = stack_record(Stage)
@@ -209,10 +218,7 @@ def launch_stage(state: State, launches: Launches, numbers: ptr[i64], size: i64)
     stage.operations = cast(at(state.device_plan), ptr[DeviceOperation])
     stage.tiles = cast(at(state.device_plan + launches.tile_offset), ptr[DeviceTile])
     stage.first, stage.end, stage.bits, stage.size = numbers[0], numbers[1], numbers[2], size
-    for k in static(range(SLOT_BITS)):
-        stage.upper[k] = 0
-        if THREAD_BITS + k < size:
-            stage.upper[k] = spread(1 << (THREAD_BITS + k), stage.bits)
+    fill_upper(stage.upper, stage.bits, size)
     blocks = 1 << (bits_there(state) - size)
     launch(state, RUN_STAGE, blocks, cast(stage, ptr[i64]), size_of(Stage))
 

@@ -32,13 +32,23 @@ from diastase_runtime.abi import GRIDS
 ADD_WEIGHTS, ADD_WORDS = GRIDS.index("add_weights"), GRIDS.index("add_words")
 MULTIPLY_ALL = GRIDS.index("multiply_all")
 WRITE_WEIGHTS, FOLD = GRIDS.index("write_weights"), GRIDS.index("fold")
-_SUMS_BYTES = 2 * MOST_BLOCKS * 8
+SUMS_BYTES = 2 * MOST_BLOCKS * 8
+"""Of two numbers for each block."""
 
 
 @inline
 def blocks_for(count: i64) -> i64:
     """Blocks that have a thread for each."""
     return (count + THREADS - 1) >> THREAD_BITS
+
+
+@kernel
+def add_up_blocks(state: State, blocks: i64, sums: ptr[f64]) -> None:
+    """Add to two sums what each block has written at the beginning of `device_plan`, in order."""
+    parts = stack_array(f64, 2 * MOST_BLOCKS)
+    if copy_to_host(state, parts, state.device_plan, 16 * blocks):
+        for block in range(blocks):
+            sums[0], sums[1] = sums[0] + parts[2 * block], sums[1] + parts[2 * block + 1]
 
 
 @kernel
@@ -53,10 +63,7 @@ def add_up_there(state: State, grid: i64, run: Sums, sums: ptr[f64]) -> None:
     run.stride = blocks << THREAD_BITS
     run.sums = at(state.device_plan)
     launch(state, grid, blocks, cast(run, ptr[i64]), size_of(Sums))
-    parts = stack_array(f64, 2 * MOST_BLOCKS)
-    if copy_to_host(state, parts, state.device_plan, 16 * blocks):
-        for block in range(blocks):
-            sums[0], sums[1] = sums[0] + parts[2 * block], sums[1] + parts[2 * block + 1]
+    add_up_blocks(state, blocks, sums)
 
 
 @kernel
@@ -66,7 +73,7 @@ def weights_there(state: State, mask: i64, weights: ptr[f64]) -> None:
     run = stack_record(Sums)
     run.mask, run.n_terms = mask, 0
     run.terms = null(ptr[f64])
-    if bring(state) and device_room(state, _SUMS_BYTES):
+    if bring(state) and device_room(state, SUMS_BYTES):
         add_up_there(state, ADD_WEIGHTS, run, weights)
 
 
@@ -76,9 +83,9 @@ def mean_there(state: State, terms: ptr[Term], count: i64) -> f64:
     run, sums = stack_record(Sums), stack_array(f64, 2)
     run.mask, run.n_terms = 0, count
     size = count * size_of(Term)
-    if not bring(state) or not device_room(state, _SUMS_BYTES + size):
+    if not bring(state) or not device_room(state, SUMS_BYTES + size):
         return 0.0
-    where = state.device_plan + _SUMS_BYTES
+    where = state.device_plan + SUMS_BYTES
     run.terms = at(where)
     if not copy_to_device(state, where, cast(terms, ptr[f64]), size):
         return 0.0
