@@ -301,6 +301,7 @@ addresses the table has the context, and the handles of `GRIDS`."""
 GRIDS = (
     "run_stage", "rotate_words", "add_weights", "add_words", "multiply_all", "write_weights",
     "fold", "weigh_chunks", "find_outcomes", "apply_matrix", "add_moments",
+    "apply_diagonal",
 )  # fmt: skip
 """Kernels that the engine of a GPU launches. That has the functions of the engine, by the same
 names, and besides them `use_gpu`, and a constant with the PTX of these."""

@@ -168,6 +168,37 @@ def test_more_chunks_than_blocks_that_add_up(register: Callable) -> None:
     assert abs(found - np.vdot(vector, matrix @ vector).real) < state.within(1e-12)
 
 
+@pytest.mark.parametrize(
+    ("qubits", "wires", "controls"),
+    [
+        (4, (2, 0, 1, 3), ()),
+        (5, (4, 0, 1, 3), (2,)),
+        (12, (3, 11, 0, 7, 5), (1, 10)),
+        (13, tuple(range(13)), ()),
+        (6, (), (2,)),
+        (6, (), ()),
+        (20, (5, 0, 19, *range(6, 19), 2, 1, 4), ()),
+        (20, (5, 0, 19, *range(6, 19), 2, 1, 4), (3,)),
+    ],
+)
+def test_a_diagonal_is_applied(
+    register: Callable, qubits: int, wires: tuple[int, ...], controls: tuple[int, ...]
+) -> None:
+    """The largest is sent in two pieces."""
+    state, tensor = prepared(register, qubits)
+    values = [k & 1 for k in range(len(controls))]
+    elements = np.exp(1j * RANDOM.normal(size=2 ** len(wires)))
+    there, back = state.context.to_device, state.context.to_host
+    call_with_numbers(state, "diagonal", elements, wires, controls, values)
+    assert state.context.to_host == back
+    assert state.context.to_device - there == 16 * len(elements) + 8 * min(len(wires), 18)
+    axes = [*wires, *(axis for axis in range(qubits) if axis not in wires)]
+    factors = elements.reshape(*(2,) * len(wires), *(1,) * (qubits - len(wires)))
+    turned = (tensor.transpose(axes) * factors).transpose(np.argsort(axes))
+    wanted = where_controls_match(tensor, turned, controls, values)
+    np.testing.assert_allclose(state.amplitudes, wanted.ravel(), atol=state.within(1e-12))
+
+
 def test_what_waits_and_what_follows(register: Callable) -> None:
     """Gates before and after a matrix, which are still on the GPU."""
     state, tensor = prepared(register, 12)
@@ -198,9 +229,14 @@ def test_too_little_memory(gpu: EmulatedGpu, register: Callable) -> None:
     code, site, _ = state.error
     assert (code, site) == (ErrorCode.OUT_OF_MEMORY, 7)
     state.unitary(np.eye(8), range(3))  # nothing
+    other = register(13)
+    gpu.settings(limit=gpu.settings() + (1 << 16))
+    other.diagonal(np.ones(2**13), range(13))
+    code, site, _ = other.error
+    assert (code, site) == (ErrorCode.OUT_OF_MEMORY, 7)
 
 
-@pytest.mark.parametrize("failing", range(1, 12))
+@pytest.mark.parametrize("failing", range(1, 19))
 def test_whatever_fails_is_an_error(gpu: EmulatedGpu, register: Callable, failing: int) -> None:
     state = register(4)
     state.gate("Hadamard", [0])
@@ -208,6 +244,7 @@ def test_whatever_fails_is_an_error(gpu: EmulatedGpu, register: Callable, failin
     for _ in range(2):
         state.unitary(np.eye(8), [2, 0, 1])
         state.matrix_moment("expval_matrix", np.eye(8), [2, 0, 1])
+        state.diagonal(np.ones(16), [2, 0, 1, 3])
     code, site, detail = state.error
     assert (code, site, detail[0]) == (ErrorCode.GPU_FAILED, 7, 719)
     gpu.settings()

@@ -6,6 +6,7 @@ from typing import Any
 from diastase_engine.call_context import next_uniform
 from diastase_engine.state_vector.adjoint import sweep
 from diastase_engine.state_vector.device import (
+    diagonals,
     drawing,
     driver,
     matrices,
@@ -96,5 +97,6 @@ GRID_KERNELS: dict[str, Callable[..., Any]] = {
     "find_outcomes": drawing.find_outcomes,
     "apply_matrix": matrices.apply_matrix,
     "add_moments": matrices.add_moments,
+    "apply_diagonal": diagonals.apply_diagonal,
 }
 """What that launches: `abi.GRIDS`."""

@@ -35,7 +35,7 @@ from diastase_runtime.abi import GRIDS
 
 APPLY_MATRIX, ADD_MOMENTS = GRIDS.index("apply_matrix"), GRIDS.index("add_moments")
 MOST_TARGETS_THERE = STAGE_BITS
-"""Matrices on more wires, of a GiB or more but for the smallest, are applied on the host."""
+"""Matrices on more wires, 256 MiB and more, are applied on the host."""
 
 
 class Product(Record):
