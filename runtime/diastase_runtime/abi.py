@@ -302,7 +302,8 @@ GRIDS = (
     "give_amplitudes", "project",
     "run_stage", "rotate_words", "add_weights", "add_words", "multiply_all", "write_weights",
     "fold", "add_multiple", "add_products", "add_applied", "undo_stage", "undo_words",
-    "add_blocks",
+    "add_blocks", "weigh_chunks", "find_outcomes", "apply_matrix", "add_moments",
+    "apply_diagonal",
 )  # fmt: skip
 """Kernels that the engine of a GPU launches. That has the functions of the engine, by the same
 names, and besides them `use_gpu`, and a constant with the PTX of these."""

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_matrix
 
 from diastase_engine.libraries.build import grids_ir
 from diastase_runtime.abi import GPU_FUNCTIONS, GRIDS, ErrorCode, library_symbol
@@ -196,7 +197,7 @@ def test_amplitudes_are_copied_where_they_are_old_and_nowhere_else(register: Cal
     random = np.random.default_rng(9)
     for _ in range(2):
         matrix = np.linalg.qr(random.normal(size=(8, 8)) + 1j * random.normal(size=(8, 8)))[0]
-        state.unitary(matrix, [0, 1, 2])  # on the processor
+        state.apply_sparse(csr_matrix(matrix), [0, 1, 2])  # on the processor
         amplitudes = (matrix @ amplitudes.reshape(8, -1)).ravel()
     np.testing.assert_allclose(state.amplitudes, amplitudes, atol=state.within(1e-12))
     assert copies() == (0, 0)
@@ -296,7 +297,10 @@ def test_a_forked_process_is_told(tmp_path: Path, registers: Callable) -> None:
     assert (code, detail[0]) == (ErrorCode.GPU_FAILED, 3)
 
 
-MOST_REGISTERS = {"run_stage": 128, "undo_stage": 128, "undo_words": 112, "add_blocks": 96}
+MOST_REGISTERS = {
+    "run_stage": 128, "undo_stage": 128, "undo_words": 112, "add_blocks": 96,
+    "apply_matrix": 128, "add_moments": 128,
+}  # fmt: skip
 """A processor of a GPU has 65,536: enough for two blocks of 256 threads, for four of the others."""
 
 

@@ -9,11 +9,11 @@ from diastase_engine.lanes.pending import apply_all
 from diastase_engine.lanes.records import WIDTH, group_of, lanes_of, norm_of, same
 from diastase_engine.language import *
 from diastase_engine.state_vector.device.residence import GPU, fetch, if_gpu
-from diastase_engine.state_vector.measure.outcomes import place_of
 from diastase_engine.state_vector.observables.pauli import Term, is_turned, read_term, repeated
 from diastase_engine.state_vector.queue.memory import allocate
 from diastase_engine.state_vector.state.checks import bits_of, cannot_run, mask_of
 from diastase_engine.state_vector.state.records import MAX_QUBITS, State, free, memset
+from diastase_engine.state_vector.tiles.sweeps import place_of
 
 added_there, valued_there = if_gpu(outcomes_there), if_gpu(words_there)
 fetched = if_gpu(fetch)

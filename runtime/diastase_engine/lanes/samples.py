@@ -14,11 +14,11 @@ from diastase_engine.lanes.streams import begin_streams, draw
 from diastase_engine.language import *
 from diastase_engine.state_vector.device.residence import GPU, copy_back, if_gpu
 from diastase_engine.state_vector.gates.elementary import log
-from diastase_engine.state_vector.measure.outcomes import place_of
 from diastase_engine.state_vector.measure.samples import can_sample, shuffle_shots, write_gaps
 from diastase_engine.state_vector.queue.memory import allocate
 from diastase_engine.state_vector.state.checks import in_order
 from diastase_engine.state_vector.state.records import State, free
+from diastase_engine.state_vector.tiles.sweeps import place_of
 from diastase_runtime.abi import MAX_SAMPLED_WIRES
 
 copied_back = if_gpu(copy_back)

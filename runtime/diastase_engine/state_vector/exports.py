@@ -6,7 +6,16 @@ from typing import Any
 from diastase_engine.call_context import next_uniform
 from diastase_engine.state_vector.adjoint import sweep
 from diastase_engine.state_vector.adjoint.device import kernels
-from diastase_engine.state_vector.device import driver, groups, readout, stages, vectors
+from diastase_engine.state_vector.device import (
+    diagonals,
+    drawing,
+    driver,
+    groups,
+    matrices,
+    readout,
+    stages,
+    vectors,
+)
 from diastase_engine.state_vector.gates import dense, diagonal, gates, operators
 from diastase_engine.state_vector.measure import (
     outcome_scripts,
@@ -95,5 +104,10 @@ GRID_KERNELS: dict[str, Callable[..., Any]] = {
     "undo_stage": kernels.undo_stage,
     "undo_words": kernels.undo_words,
     "add_blocks": kernels.add_blocks,
+    "weigh_chunks": drawing.weigh_chunks,
+    "find_outcomes": drawing.find_outcomes,
+    "apply_matrix": matrices.apply_matrix,
+    "add_moments": matrices.add_moments,
+    "apply_diagonal": diagonals.apply_diagonal,
 }
 """What that launches: `abi.GRIDS`."""

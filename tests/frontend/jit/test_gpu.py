@@ -102,11 +102,36 @@ def test_samples_are_those_of_the_processor(on_gpu) -> None:
 
     there, here = qjit(circuit, target_device="gpu", seed=1), qjit(circuit, seed=1)
     np.testing.assert_array_equal(there(0.7), here(0.7))
-    assert there.report().work.to_host == 16 << 4  # the amplitudes
+    assert there.report().work.to_host == 8 * (1 + 200)  # the weight of all, and each shot
 
 
-def test_steps_of_the_processor_between_those_of_the_gpu(on_gpu) -> None:
-    """Amplitudes are copied where they have changed on the other side, and once for all reads."""
+def test_shots_of_noise_are_those_of_the_processor(on_gpu) -> None:
+    """Trajectories draw as samples do, and what each draws does not depend on where."""
+
+    @qml.set_shots(300)
+    @qml.qnode(qml.device("lightning.qubit", wires=4))
+    def circuit(x):
+        for wire in range(4):
+            qml.RY(x * (wire + 1), wires=wire)
+            qml.BitFlip(0.2, wires=wire)
+            qml.AmplitudeDamping(0.3, wires=wire)
+        measure(0, reset=True)
+        qml.CNOT(wires=[1, 0])
+        return qml.sample(wires=[3, 0, 1]), qml.counts(wires=[2])
+
+    there = qjit(circuit, target_device="gpu", seed=1, method="trajectories")
+    here = qjit(circuit, seed=1, method="trajectories")
+    found, wanted = there(0.7), here(0.7)
+    np.testing.assert_array_equal(found[0], wanted[0])
+    assert {str(key): int(count) for key, count in found[1].items()} == {
+        str(key): int(count) for key, count in wanted[1].items()
+    }
+    assert len(np.unique(np.asarray(found[0]), axis=0)) == 4
+    assert there.report().work.launches > 0
+
+
+def test_matrices_are_applied_and_measured_there(on_gpu) -> None:
+    """Matrices are applied and measured on the GPU; amplitudes are copied once, to be returned."""
     wires, random = 12, np.random.default_rng(3)
     matrix = np.linalg.qr(random.normal(size=(8, 8)) + 1j * random.normal(size=(8, 8)))[0]
     hermitian = matrix[:4, :4] + matrix[:4, :4].conj().T
@@ -123,6 +148,7 @@ def test_steps_of_the_processor_between_those_of_the_gpu(on_gpu) -> None:
             qml.var(qml.Hermitian(hermitian, wires=[6, 1])),
             qml.expval(qml.Hermitian(hermitian, wires=[0, 3])),
             qml.probs(wires=[3, 0]),
+            qml.state(),
         )
 
     run = qjit(qml.QNode(circuit, qml.device("lightning.qubit", wires=wires)), target_device="gpu")
@@ -130,7 +156,7 @@ def test_steps_of_the_processor_between_those_of_the_gpu(on_gpu) -> None:
     for found, value in zip(run(0.4), wanted(0.4), strict=True):
         np.testing.assert_allclose(found, value, atol=1e-11)
     work, size = run.report().work, 16 << wires
-    assert (work.to_device // size, work.to_host // size) == (3, 3)
+    assert (work.to_device // size, work.to_host // size) == (0, 1)
 
 
 def energy(wires: int):

@@ -35,7 +35,7 @@ from diastase_engine.state_vector.plan.plan import (
     places_of,
     set_places,
 )
-from diastase_engine.state_vector.plan.plan_memory import lay_out, room, room_for_plan
+from diastase_engine.state_vector.plan.plan_memory import lay_out, room_for_plan, room_in_buffer
 from diastase_engine.state_vector.state.parallel import is_interrupted
 from diastase_engine.state_vector.state.records import LANE_MASK, Operation, State, memset
 from diastase_engine.state_vector.tiles.plan_records import Plan
@@ -70,12 +70,8 @@ _BYTES_OF_ONE = size_of(DeviceOperation) + size_of(DeviceTile) + 8 * STAGE_WORDS
 def room_for_launches(state: State, launches: Launches, count: i64) -> i1:
     """Make room for so many operations, on the host; whether there is any."""
     needed = count * _BYTES_OF_ONE
-    state.buffer = room(state.buffer, state.buffer_bytes, needed)
-    if is_null(state.buffer):
-        state.buffer_bytes = 0
+    if not room_in_buffer(state, needed):
         return False
-    if needed > state.buffer_bytes:
-        state.buffer_bytes = needed
     launches.tile_offset = count * size_of(DeviceOperation)
     launches.bytes = launches.tile_offset + count * size_of(DeviceTile)
     launches.operations = cast(state.buffer, ptr[DeviceOperation])
@@ -242,6 +238,15 @@ def plan_launches(state: State, launches: Launches, plan: Plan, size: i64) -> No
 
 
 @kernel
+def fill_upper(upper: ptr[i64], bits: i64, size: i64) -> None:
+    """Write the bits of a chunk that are counted by the amplitudes of one thread."""
+    for k in static(range(SLOT_BITS)):
+        upper[k] = 0
+        if THREAD_BITS + k < size:
+            upper[k] = spread(1 << (THREAD_BITS + k), bits)
+
+
+@kernel
 def set_stage(state: State, launches: Launches, numbers: ptr[i64], size: i64, stage: Stage) -> None:
     """Write the words of a stage's launch, as far as they are those of `run_stage`."""
     memset(cast(stage, ptr[f64]), 0, size_of(Stage))
@@ -249,9 +254,7 @@ def set_stage(state: State, launches: Launches, numbers: ptr[i64], size: i64, st
     stage.operations = cast(at(state.device_plan), ptr[DeviceOperation])
     stage.tiles = cast(at(state.device_plan + launches.tile_offset), ptr[DeviceTile])
     stage.first, stage.end, stage.bits, stage.size = numbers[0], numbers[1], numbers[2], size
-    for k in static(range(SLOT_BITS)):
-        if THREAD_BITS + k < size:
-            stage.upper[k] = spread(1 << (THREAD_BITS + k), stage.bits)
+    fill_upper(stage.upper, stage.bits, size)
 
 
 @kernel

@@ -36,13 +36,19 @@ def without(number: i64, place: i64) -> i64:
 
 
 @inline
-def global_index(stage: Stage, start: i64, local: i64) -> i64:
+def with_upper(upper: ptr[i64], start: i64, local: i64) -> i64:
     """Return the index of an amplitude from that of its thread, and its number in the chunk."""
     index: i64 = start
     for k in static(range(SLOT_BITS)):
         if (local >> (THREAD_BITS + k)) & 1 == 1:
-            index |= stage.upper[k]
+            index |= upper[k]
     return index
+
+
+@inline
+def global_index(stage: Stage, start: i64, local: i64) -> i64:
+    """The same in a stage."""
+    return with_upper(stage.upper, start, local)
 
 
 @inline

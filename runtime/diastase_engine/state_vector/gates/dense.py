@@ -1,7 +1,8 @@
 """Any matrix on a few wires, with controls: applied, or measured as a Hermitian observable.
 
 A matrix on one wire is an ordinary operation of the queue, a unitary on two wires becomes a few
-(`two_wires`). Any other is applied at once, in one of two ways:
+(`two_wires`). Any other is applied at once: by a GPU where there is one (`device.matrices`), and on
+the host in one of two ways:
 
 * by *blocks* where the state has room to move its bits out of the lanes, where they then stay for
   the gates that follow (`lift`): the 2^k blocks of one setting of the other bits are multiplied as
@@ -13,13 +14,26 @@ A matrix on one wire is an ordinary operation of the queue, a unitary on two wir
 
 from diastase_engine.call_context import OUT_OF_MEMORY, CallContext, fail
 from diastase_engine.language import *
+from diastase_engine.state_vector.device.matrices import (
+    MOST_TARGETS_THERE,
+    moments_there,
+    multiply_there,
+)
+from diastase_engine.state_vector.device.residence import GPU, if_gpu
 from diastase_engine.state_vector.gates.decompositions import exchange_bits
 from diastase_engine.state_vector.gates.two_wires import push_matrix
 from diastase_engine.state_vector.queue.memory import allocate
-from diastase_engine.state_vector.queue.queue import flush, flush_to_read, push_single, spoil
+from diastase_engine.state_vector.queue.queue import (
+    apply_waiting,
+    flush,
+    flush_to_read,
+    push_single,
+    spoil,
+)
 from diastase_engine.state_vector.queue.tape import UNITARY, keep_array
 from diastase_engine.state_vector.state.checks import (
     all_are_numbers,
+    bits_of,
     cannot_run,
     control_value,
     mask_of,
@@ -34,6 +48,8 @@ from diastase_engine.state_vector.state.records import (
     memset,
 )
 from diastase_engine.state_vector.tiles.sweeps import next_block
+
+multiplied_there, measured_there = if_gpu(multiply_there), if_gpu(moments_there)
 
 MAX_TARGETS = 20
 """A matrix on more wires would be larger than any memory."""
@@ -255,6 +271,44 @@ def moments_by_blocks(state: State, dense: Dense, moments: ptr[f64]) -> None:
 
 
 @kernel
+def multiply_at_once(
+    context: CallContext,
+    state: State,
+    site: i64,
+    n_targets: i64,
+    targets: ptr[i64],
+    n_controls: i64,
+    controls: ptr[i64],
+    control_values: ptr[i64],
+    matrix: ptr[f64],
+) -> None:
+    """Apply a matrix to checked wires, after what waits."""
+    mask = mask_of(context, state, site, n_controls, controls, 0)
+    if GPU == 1 and n_targets <= MOST_TARGETS_THERE:
+        bits = stack_array(i64, MOST_TARGETS_THERE)
+        bits_of(state, n_targets, targets, bits)
+        value = control_value(state, n_controls, controls, control_values)
+        apply_waiting(state)
+        multiplied_there(state, n_targets, bits, mask, value, matrix)
+        return
+    dense = allocate_dense(context, site, n_targets, matrix)
+    if is_null(dense):
+        return
+    by_blocks = lift(state, mask_of(context, state, site, n_targets, targets, mask))
+    # Only now: lifting renames bits.
+    dense.fixed = mask_of(context, state, site, n_targets, targets, 0)
+    dense.fixed = mask_of(context, state, site, n_controls, controls, dense.fixed)
+    dense.value = control_value(state, n_controls, controls, control_values)
+    fill_offsets(dense, state, n_targets, targets)
+    flush(state)
+    if by_blocks:
+        apply_by_blocks(state, dense)
+    else:
+        apply_by_lanes(state, dense)
+    free(cast(dense, ptr[f64]))
+
+
+@kernel
 def unitary(
     context: CallContext,
     state: State,
@@ -270,8 +324,7 @@ def unitary(
     if cannot_run(context, state):
         return
     mask = mask_of(context, state, site, n_controls, controls, 0)
-    fixed = mask_of(context, state, site, n_targets, targets, mask)
-    if fixed < 0:
+    if mask_of(context, state, site, n_targets, targets, mask) < 0:
         return
     value = control_value(state, n_controls, controls, control_values)
     if not is_null(state.tape):
@@ -286,21 +339,9 @@ def unitary(
         first, second = state.bit_of_wire[targets[0]], state.bit_of_wire[targets[1]]
         if push_matrix(state, matrix, first, second, mask, value):
             return
-    dense = allocate_dense(context, site, n_targets, matrix)
-    if is_null(dense):
-        return
-    by_blocks = lift(state, fixed)
-    # Only now: lifting renames bits.
-    dense.fixed = mask_of(context, state, site, n_targets, targets, 0)
-    dense.fixed = mask_of(context, state, site, n_controls, controls, dense.fixed)
-    dense.value = control_value(state, n_controls, controls, control_values)
-    fill_offsets(dense, state, n_targets, targets)
-    flush(state)
-    if by_blocks:
-        apply_by_blocks(state, dense)
-    else:
-        apply_by_lanes(state, dense)
-    free(cast(dense, ptr[f64]))
+    multiply_at_once(
+        context, state, site, n_targets, targets, n_controls, controls, control_values, matrix
+    )
 
 
 @kernel
@@ -319,6 +360,12 @@ def matrix_moments(
         return
     fixed = mask_of(context, state, site, n_wires, wires, 0)
     if fixed < 0:
+        return
+    if GPU == 1 and n_wires <= MOST_TARGETS_THERE:
+        bits = stack_array(i64, MOST_TARGETS_THERE)
+        bits_of(state, n_wires, wires, bits)
+        apply_waiting(state)
+        measured_there(state, n_wires, bits, matrix, moments)
         return
     dense = allocate_dense(context, site, n_wires, matrix)
     if is_null(dense):

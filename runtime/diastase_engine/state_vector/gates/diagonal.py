@@ -1,14 +1,23 @@
 """Any diagonal matrix on some wires, with controls: each amplitude times its element.
 
 On few wires it is operations of the queue: a diagonal on the last wire for each setting of the
-others (one operation serves both settings of one other wire). A larger one is applied at once,
-a block at a time: the row of an amplitude is that of its block and that of its lane.
+others (one operation serves both settings of one other wire). A larger one is applied at once: by
+a GPU where there is one (`device.diagonals`), and on the host a block at a time, as the row of an
+amplitude is that of its block and that of its lane.
 """
 
 from diastase_engine.call_context import CallContext
 from diastase_engine.language import *
-from diastase_engine.state_vector.measure.outcomes import lane_places, place_of
-from diastase_engine.state_vector.queue.queue import flush, push_selected, push_single, spoil
+from diastase_engine.state_vector.device.diagonals import diagonal_there
+from diastase_engine.state_vector.device.residence import GPU, if_gpu
+from diastase_engine.state_vector.measure.outcomes import lane_places
+from diastase_engine.state_vector.queue.queue import (
+    apply_waiting,
+    flush,
+    push_selected,
+    push_single,
+    spoil,
+)
 from diastase_engine.state_vector.queue.tape import DIAGONAL, keep_array
 from diastase_engine.state_vector.state.checks import (
     all_are_numbers,
@@ -25,6 +34,9 @@ from diastase_engine.state_vector.state.records import (
     State,
 )
 from diastase_engine.state_vector.state.small_matrices import write
+from diastase_engine.state_vector.tiles.sweeps import place_of
+
+multiplied_there = if_gpu(diagonal_there)
 
 MOST_QUEUED = 3
 """Wires of a diagonal matrix that is queued, as four operations at most."""
@@ -123,6 +135,10 @@ def diagonal(
     bits_of(state, n_targets, targets, bits)
     if 0 < n_targets and n_targets <= MOST_QUEUED:
         push_diagonal(state, n_targets, bits, mask, value, elements)
+        return
+    if GPU == 1:
+        apply_waiting(state)
+        multiplied_there(state, n_targets, bits, mask, value, elements)
         return
     flush(state)
     multiply_blocks(state, n_targets, bits, mask, value, elements)

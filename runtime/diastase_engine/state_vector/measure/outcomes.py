@@ -46,20 +46,11 @@ from diastase_engine.state_vector.state.small_matrices import (
     is_identity,
     write,
 )
-from diastase_engine.state_vector.tiles.sweeps import SHARED_BLOCKS, next_block
+from diastase_engine.state_vector.tiles.sweeps import SHARED_BLOCKS, next_block, place_of
 from diastase_engine.state_vector.tiles.weighing import SUMS, apply_and_weigh, can_weigh
 from diastase_engine.threads.loops import run_parallel
 
 summed_there, marginals_there = if_gpu(weights_there), if_gpu(marginal_there)
-
-
-@kernel
-def place_of(index: i64, count: i64, bits: ptr[i64]) -> i64:
-    """Return the number made of some bits of an index, the first of them the most significant."""
-    place: i64 = 0
-    for k in range(count):
-        place = (place << 1) | ((index >> bits[k]) & 1)
-    return place
 
 
 @inline

@@ -18,9 +18,11 @@ from diastase_engine.call_context import (
     next_uniform,
 )
 from diastase_engine.language import *
-from diastase_engine.state_vector.measure.outcomes import lane_places, place_of, weight
+from diastase_engine.state_vector.device.drawing import draw_there, weight_there
+from diastase_engine.state_vector.device.residence import GPU, if_gpu
+from diastase_engine.state_vector.measure.outcomes import lane_places, weight
 from diastase_engine.state_vector.measure.trajectories import trajectories_of
-from diastase_engine.state_vector.queue.queue import flush_to_read
+from diastase_engine.state_vector.queue.queue import apply_waiting
 from diastase_engine.state_vector.state.checks import bit_of, cannot_run, is_drawable
 from diastase_engine.state_vector.state.parallel import is_interrupted
 from diastase_engine.state_vector.state.records import (
@@ -32,12 +34,15 @@ from diastase_engine.state_vector.state.records import (
     malloc,
     memset,
 )
+from diastase_engine.state_vector.tiles.sweeps import place_of
 from diastase_runtime.abi import MAX_SAMPLED_WIRES
 
 _BETWEEN_POLLS = (1 << 16) - 1
 """Shots, less one."""
 
 log = external("log", [f64], f64)
+
+weighed_there, drawn_there = if_gpu(weight_there), if_gpu(draw_there)
 
 
 @kernel
@@ -56,6 +61,8 @@ def write_gaps(context: CallContext, state: State, shots: i64, gaps: ptr[f64]) -
 @kernel
 def total_weight(state: State) -> f64:
     """Sum of all squared magnitudes, in the order in which they are walked."""
+    if GPU == 1:
+        return weighed_there(state)
     total: f64 = 0.0
     for block in range(state.blocks):
         total += horizontal_sum(weight(state, block))
@@ -158,7 +165,7 @@ def sample(
     bits = stack_array(i64, MAX_SAMPLED_WIRES)
     if not can_sample(context, state, site, n_wires, wires, shots, shots, bits, out):
         return
-    flush_to_read(state)
+    apply_waiting(state)
     draw_outcomes(context, state, site, n_wires, bits, shots, out)
 
 
@@ -206,7 +213,10 @@ def draw_shots(
     scale = total / write_gaps(context, state, shots, cast(out, ptr[f64]))
     if context.code != 0:
         return
-    walk(state, count, bits, scale, shots, out)
+    if GPU == 1:
+        drawn_there(state, count, bits, scale, shots, out)
+    else:
+        walk(state, count, bits, scale, shots, out)
     shuffle_shots(context, state, shots, out)
 
 

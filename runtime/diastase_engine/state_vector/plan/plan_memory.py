@@ -91,10 +91,8 @@ def room_for_plan(state: State) -> i1:
 
 
 @kernel
-def room_for_chunks(state: State, chunk_bits: i64) -> i1:
-    """Make room for a chunk for each thread that can have one; whether there is any."""
-    chunk = BLOCK_BYTES << (chunk_bits - LANE_BITS)
-    needed = chunk * workers_on(state, 1 << (state.qubits - chunk_bits))
+def room_in_buffer(state: State, needed: i64) -> i1:
+    """Make room for so many bytes in the state's buffer; whether there is any."""
     state.buffer = room(state.buffer, state.buffer_bytes, needed)
     if is_null(state.buffer):
         state.buffer_bytes = 0
@@ -102,6 +100,13 @@ def room_for_chunks(state: State, chunk_bits: i64) -> i1:
     if needed > state.buffer_bytes:
         state.buffer_bytes = needed
     return True
+
+
+@kernel
+def room_for_chunks(state: State, chunk_bits: i64) -> i1:
+    """Make room for a chunk for each thread that can have one; whether there is any."""
+    chunk = BLOCK_BYTES << (chunk_bits - LANE_BITS)
+    return room_in_buffer(state, chunk * workers_on(state, 1 << (state.qubits - chunk_bits)))
 
 
 @kernel

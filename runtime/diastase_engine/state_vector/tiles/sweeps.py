@@ -51,6 +51,15 @@ def spread(number: i64, mask: i64) -> i64:
     return result
 
 
+@kernel
+def place_of(index: i64, count: i64, bits: ptr[i64]) -> i64:
+    """Return the number made of some bits of an index, the first of them the most significant."""
+    place: i64 = 0
+    for k in range(count):
+        place = (place << 1) | ((index >> bits[k]) & 1)
+    return place
+
+
 @inline
 def multiply_pair(a: list[vector], x: vector, y: vector, z: vector, w: vector) -> Any:
     """Multiply a complex 2x2 matrix by the vectors (x + iy, z + iw)."""
