@@ -3,6 +3,7 @@
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -72,7 +73,7 @@ def where_controls_match(
 
 
 def call_with_numbers(
-    state,
+    state: Any,
     name: str,
     numbers: np.ndarray,
     wires: Sequence[int],
