@@ -45,6 +45,8 @@ from diastase_runtime import gpu
 from diastase_runtime.abi import GPU_FUNCTIONS, GRIDS, LANE_GRIDS, Engine
 from diastase_toolchain import linker, machine_code
 
+BACKWARDS = 255
+"""The order of threads, and of blocks, that is the reverse of theirs."""
 MOST = 256
 """Places for memory that is allocated at the same time."""
 LOCKED, OPEN = 0, mmap.PROT_READ | mmap.PROT_WRITE

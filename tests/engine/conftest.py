@@ -29,7 +29,7 @@ from diastase_engine.state_vector.state.records import State
 from diastase_runtime.abi import CallContext, library_symbol
 from diastase_runtime.gate_table import gate_of
 from diastase_toolchain import machine_code
-from emulated_gpu import EmulatedGpu
+from emulated_gpu import BACKWARDS, EmulatedGpu
 from lane_registers import LaneRegister
 from other_processors import build_engine_for
 
@@ -401,6 +401,22 @@ def registers() -> Iterator[Callable[..., Register]]:
 def register(registers: Callable[..., Register], engine: ctypes.CDLL) -> Callable[..., Register]:
     """The same with the engine in the test's precision."""
     return partial(registers, engine)
+
+
+@pytest.fixture(scope="module", params=["double", "single", "backwards"])
+def gpu(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> EmulatedGpu:
+    """In both precisions, and with the threads and blocks of all launches in reverse."""
+    order = BACKWARDS if request.param == "backwards" else 0
+    name = "single" if request.param == "single" else "engine"
+    return EmulatedGpu(tmp_path_factory.mktemp("gpu"), name, order=order)
+
+
+@pytest.fixture
+def gpu_register(gpu: EmulatedGpu, registers: Callable) -> Iterator[Callable]:
+    """Make registers there, in a driver as it is at first, and after the test again."""
+    gpu.settings()
+    yield partial(registers, gpu.library)
+    gpu.settings()
 
 
 @pytest.fixture(scope="session")

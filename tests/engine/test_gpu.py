@@ -3,7 +3,7 @@
 All tests of `tests/engine` that use `register` run so, too, with `DIASTASE_EMULATED_GPU=1`.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial, reduce
 from pathlib import Path
 
@@ -18,23 +18,12 @@ from emulated_gpu import EmulatedGpu
 from ptx_assembler import ARCHITECTURES, assembled, assembler
 from random_circuits import apply_engine, dense_amplitudes, random_circuit
 
-BACKWARDS = 255
 PAULIS = {"X": [[0, 1], [1, 0]], "Y": [[0, -1j], [1j, 0]], "Z": [[1, 0], [0, -1]]}
 
 
-@pytest.fixture(scope="module", params=["double", "single", "backwards"])
-def gpu(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> EmulatedGpu:
-    """In both precisions, and with the threads and blocks of all launches in reverse."""
-    order = BACKWARDS if request.param == "backwards" else 0
-    folder = tmp_path_factory.mktemp("gpu")
-    return EmulatedGpu(folder, "single" if request.param == "single" else "engine", order=order)
-
-
 @pytest.fixture
-def register(gpu: EmulatedGpu, registers: Callable) -> Iterator[Callable]:
-    gpu.settings()
-    yield partial(registers, gpu.library)
-    gpu.settings()
+def register(gpu_register: Callable) -> Callable:
+    return gpu_register
 
 
 def prepared(register: Callable, qubits: int, seed: int, length: int = 60):

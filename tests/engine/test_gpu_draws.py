@@ -4,7 +4,7 @@ The reference is NumPy for what may be drawn and how often; for which shot is wh
 engine, given the same amplitudes, whose own tests have independent references.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -14,24 +14,13 @@ from scipy import stats
 from diastase_runtime.abi import ErrorCode
 from emulated_gpu import EmulatedGpu
 
-BACKWARDS = 255
 RARE = 1e-6
 RANDOM = np.random.default_rng(3)
 
 
-@pytest.fixture(scope="module", params=["double", "single", "backwards"])
-def gpu(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> EmulatedGpu:
-    """In both precisions, and with the threads and blocks of all launches in reverse."""
-    order = BACKWARDS if request.param == "backwards" else 0
-    folder = tmp_path_factory.mktemp("gpu")
-    return EmulatedGpu(folder, single=request.param == "single", order=order)
-
-
 @pytest.fixture
-def register(gpu: EmulatedGpu, registers: Callable) -> Iterator[Callable]:
-    gpu.settings()
-    yield partial(registers, gpu.library)
-    gpu.settings()
+def register(gpu_register: Callable) -> Callable:
+    return gpu_register
 
 
 @pytest.fixture

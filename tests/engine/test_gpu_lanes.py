@@ -13,11 +13,10 @@ import pytest
 from diastase_engine.libraries.build import LANE_GRIDS, grids_ir
 from diastase_runtime.abi import ErrorCode
 from diastase_toolchain.ptx import ARCHITECTURE, TRIPLE, ptx
-from emulated_gpu import EmulatedGpu
+from emulated_gpu import BACKWARDS, EmulatedGpu
 from lane_registers import LaneRegister
 from ptx_assembler import ARCHITECTURES, assembled, assembler
 
-BACKWARDS = 255
 GATES = (
     ("RX", 1, 1), ("RY", 1, 1), ("RZ", 1, 1), ("Rot", 1, 3), ("Hadamard", 1, 0), ("S", 1, 0),
     ("PauliX", 1, 0), ("CNOT", 2, 0), ("CRY", 2, 1), ("IsingXY", 2, 1), ("IsingZZ", 2, 1),

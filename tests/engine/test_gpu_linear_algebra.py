@@ -1,6 +1,6 @@
 """Two states, and sums of Pauli words, on a GPU that is emulated: against NumPy; what is copied."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -11,7 +11,6 @@ from diastase_runtime.abi import ErrorCode
 from emulated_gpu import EmulatedGpu
 from random_circuits import apply_engine, dense_amplitudes, random_circuit
 
-BACKWARDS = 255
 QUBITS = [1, 3, 6, 11, 12]
 PAULIS = {
     "X": np.array([[0, 1], [1, 0]]),
@@ -22,19 +21,9 @@ Term = tuple[float, str, Sequence[int]]
 QUBITS_AND_WORDS = [(1, 4), (3, 1), (5, 30), (9, 12), (12, 40)]
 
 
-@pytest.fixture(scope="module", params=["double", "single", "backwards"])
-def gpu(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> EmulatedGpu:
-    """In both precisions, and with the threads and blocks of all launches in reverse."""
-    order = BACKWARDS if request.param == "backwards" else 0
-    folder = tmp_path_factory.mktemp("gpu")
-    return EmulatedGpu(folder, "single" if request.param == "single" else "engine", order=order)
-
-
 @pytest.fixture
-def register(gpu: EmulatedGpu, registers: Callable) -> Iterator[Callable]:
-    gpu.settings()
-    yield partial(registers, gpu.library)
-    gpu.settings()
+def register(gpu_register: Callable) -> Callable:
+    return gpu_register
 
 
 def prepared(register: Callable, qubits: int, seed: int):

@@ -1,8 +1,7 @@
 """Matrices on a GPU that is none (`emulated_gpu`): applied and measured, against NumPy."""
 
 import ctypes
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,25 +11,14 @@ from diastase_runtime.abi import ErrorCode
 from emulated_gpu import EmulatedGpu
 
 I64 = ctypes.c_int64
-BACKWARDS = 255
 RANDOM = np.random.default_rng(11)
 MOST_THERE = 11
 """Wires of a matrix that is applied on the GPU."""
 
 
-@pytest.fixture(scope="module", params=["double", "single", "backwards"])
-def gpu(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> EmulatedGpu:
-    """In both precisions, and with the threads and blocks of all launches in reverse."""
-    order = BACKWARDS if request.param == "backwards" else 0
-    folder = tmp_path_factory.mktemp("gpu")
-    return EmulatedGpu(folder, single=request.param == "single", order=order)
-
-
 @pytest.fixture
-def register(gpu: EmulatedGpu, registers: Callable) -> Iterator[Callable]:
-    gpu.settings()
-    yield partial(registers, gpu.library)
-    gpu.settings()
+def register(gpu_register: Callable) -> Callable:
+    return gpu_register
 
 
 def some_matrix(wires: int) -> np.ndarray:

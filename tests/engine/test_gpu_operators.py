@@ -1,7 +1,6 @@
 """State preparation and projectors on a GPU that is emulated, against NumPy, and what is copied."""
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -10,7 +9,6 @@ from diastase_engine.state_vector.device.operators import MOST_PROJECTED, PIECE
 from diastase_runtime.abi import ErrorCode
 from emulated_gpu import EmulatedGpu
 
-BACKWARDS = 255
 WIRES = [
     (1, (0,)), (3, (2,)), (3, (1, 0)), (5, (4, 0, 2)), (9, (8,)), (10, (3, 9, 0, 5)),
     (11, (7, 2, 10, 0, 1, 9, 4, 3, 6)), (11, tuple(range(11))), (4, ()),
@@ -18,19 +16,9 @@ WIRES = [
 """Qubits, and some of their wires."""
 
 
-@pytest.fixture(scope="module", params=["double", "single", "backwards"])
-def gpu(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> EmulatedGpu:
-    """In both precisions, and with the threads and blocks of all launches in reverse."""
-    order = BACKWARDS if request.param == "backwards" else 0
-    folder = tmp_path_factory.mktemp("gpu")
-    return EmulatedGpu(folder, single=request.param == "single", order=order)
-
-
 @pytest.fixture
-def register(gpu: EmulatedGpu, registers: Callable) -> Iterator[Callable]:
-    gpu.settings()
-    yield partial(registers, gpu.library)
-    gpu.settings()
+def register(gpu_register: Callable) -> Callable:
+    return gpu_register
 
 
 def random_vector(count: int, seed: int) -> np.ndarray:

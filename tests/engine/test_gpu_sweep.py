@@ -4,7 +4,7 @@ All of `test_backward` runs so, too, with `DIASTASE_EMULATED_GPU=1`.
 """
 
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
@@ -14,22 +14,10 @@ from diastase_runtime.abi import ErrorCode
 from emulated_gpu import EmulatedGpu
 from swept_circuits import SITE, Operation, differences, random_circuit, run, swept
 
-BACKWARDS = 255
-
-
-@pytest.fixture(scope="module", params=["double", "single", "backwards"])
-def gpu(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> EmulatedGpu:
-    """In both precisions, and with the threads and blocks of all launches in reverse."""
-    order = BACKWARDS if request.param == "backwards" else 0
-    folder = tmp_path_factory.mktemp("gpu")
-    return EmulatedGpu(folder, "single" if request.param == "single" else "engine", order=order)
-
 
 @pytest.fixture
-def register(gpu: EmulatedGpu, registers: Callable) -> Iterator[Callable]:
-    gpu.settings()
-    yield partial(registers, gpu.library)
-    gpu.settings()
+def register(gpu_register: Callable) -> Callable:
+    return gpu_register
 
 
 @pytest.fixture
