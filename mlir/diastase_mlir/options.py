@@ -27,7 +27,8 @@ class CompileOptions:
     use_cache: bool = True
     """Look the program up in the disk cache and store it there."""
     on_gpu: bool = False
-    """Run state vectors on a GPU; machine code is the same."""
+    """Run state vectors on a GPU. Machine code is the same, but for the lanes of batches, which
+    tracing decides (`diastase.autodiff.lanes`)."""
 
 
 def file_name(name: str) -> str:

@@ -164,7 +164,8 @@ class _SymbolInfo(ctypes.Structure):
 def release_states(context: CallContext, artifact: Artifact) -> None:
     """Release the states and scripts that a call has left; the engine unlinks each one.
 
-    Any engine will do: what a state is made of is the same in all of them.
+    What a state is made of is the same in all engines, but that one for a GPU gives memory there
+    back, too: those that may be for one come first.
     """
     while context.states:
         _releaser("state_release", artifact)(ctypes.addressof(context), context.states)
@@ -173,7 +174,8 @@ def release_states(context: CallContext, artifact: Artifact) -> None:
 
 
 def _releaser(name: str, artifact: Artifact) -> Callable[[int, int], None]:
-    library: ImportedLibrary = next(e for e in ENGINES if getattr(artifact, e) is not None)
+    engines = (*STATE_VECTORS, *ENGINES)
+    library: ImportedLibrary = next(e for e in engines if getattr(artifact, e) is not None)
     address = symbol_address(Import(library, name), artifact)
     return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(address)
 

@@ -77,7 +77,7 @@ class Settings(NamedTuple):
     autograph_include: tuple[str, ...] = ()
     """Modules whose functions are converted though they belong to a library."""
     compiler: CompileOptions | None = None
-    """Where the program's intermediate IR goes; None where it does not matter."""
+    """Where intermediate IR goes, and whether state vectors are on a GPU; None: no matter."""
     folding: Folding | None = None
     """How QNodes are folded; None for not at all."""
     method: SimulationMethod | None = None

@@ -8,7 +8,7 @@ from diastase_engine.lanes.device.launches import outcomes_there, words_there
 from diastase_engine.lanes.pending import apply_all
 from diastase_engine.lanes.records import WIDTH, group_of, lanes_of, norm_of, same
 from diastase_engine.language import *
-from diastase_engine.state_vector.device.residence import GPU, fetch, if_gpu
+from diastase_engine.state_vector.device.residence import GPU, copy_back, fetch, if_gpu
 from diastase_engine.state_vector.observables.pauli import Term, is_turned, read_term, repeated
 from diastase_engine.state_vector.queue.memory import allocate
 from diastase_engine.state_vector.state.checks import bits_of, cannot_run, mask_of
@@ -16,7 +16,7 @@ from diastase_engine.state_vector.state.records import MAX_QUBITS, State, free, 
 from diastase_engine.state_vector.tiles.sweeps import place_of
 
 added_there, valued_there = if_gpu(outcomes_there), if_gpu(words_there)
-fetched = if_gpu(fetch)
+fetched, copied_back = if_gpu(fetch), if_gpu(copy_back)
 
 
 @kernel
@@ -79,7 +79,9 @@ def amplitudes(context: CallContext, state: State, out: ptr[f64]) -> None:
         return
     apply_all(state)
     if GPU == 1:
-        fetched(state)
+        copied_back(state)
+        if lanes_of(state).has_phase != 0:
+            fetched(state)
     apply_phases(state)
     lanes = lanes_of(state)
     for index in range(1 << state.qubits):

@@ -2,7 +2,7 @@
 
 Amplitudes are vectors of eight lanes: those of eight lanes are a *group*, whose amplitudes lie
 together, each a vector of real and one of imaginary parts. Amplitude i of a group lies at
-`places[i]` (in vectors): X and CNOT change `places` instead of the amplitudes.
+`places[i]` (in vectors): X and CNOT change `places` instead of the amplitudes, but on a GPU.
 
 For each bit a 2x2 matrix may be *pending*: eight vectors a group, so that gates on one wire become
 one matrix before any amplitude is touched; `forms` says which of them are not zero.

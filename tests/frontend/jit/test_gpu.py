@@ -19,7 +19,12 @@ from diastase import cond, for_loop, measure, qjit, value_and_grad
 from diastase.jit.options.errors import InvalidOptionError
 from diastase_mlir.driver import compilation, compile_program
 from diastase_runtime import gpu, libraries, load
-from diastase_runtime.errors import GpuFailedError, GpuUnavailableError, OutOfMemoryError
+from diastase_runtime.errors import (
+    GpuFailedError,
+    GpuUnavailableError,
+    NegativeSizeError,
+    OutOfMemoryError,
+)
 from emulated_gpu import EmulatedDriver, emulated
 
 
@@ -317,6 +322,33 @@ def test_the_report_says_where_it_ran(on_gpu) -> None:
 
 def test_memory_is_given_back(on_gpu) -> None:
     qjit(circuit_of(5), target_device="gpu")(0.2)
+    assert on_gpu.settings() == 0
+
+
+def test_memory_is_given_back_by_calls_that_are_abandoned(on_gpu) -> None:
+    """Also where the program has an engine besides, which knows nothing of a GPU."""
+
+    @qml.qnode(qml.device("default.mixed", wires=1))
+    def noisy(x):
+        qml.RX(x, wires=0)
+        qml.DepolarizingChannel(0.1, wires=0)
+        return qml.expval(qml.Z(0))
+
+    @qml.qnode(qml.device("lightning.qubit", wires=3))
+    def circuit(x, n):
+        qml.RX(x, wires=0)
+        qml.CNOT(wires=[0, 1])
+        qml.RX(jnp.sum(jnp.ones(n)) + measure(0), wires=2)
+        return qml.expval(qml.Z(2))
+
+    run = qjit(
+        lambda x, n: (noisy(x[0]), jax.vmap(circuit, (0, None))(x, n)), target_device="gpu", seed=1
+    )
+    x = jnp.linspace(0.0, 1.0, 16)
+    run(x, 2)
+    assert on_gpu.settings() == 0
+    with pytest.raises(NegativeSizeError, match="size -3"):
+        run(x, -3)
     assert on_gpu.settings() == 0
 
 

@@ -70,13 +70,13 @@ class _Sizes:
     """At most, where the size of the batch is known, and else."""
     unknown_lanes: int
     numbers: int
-    """Amplitudes, at most, if there are eight lanes."""
+    """Amplitudes, at most, unless eight lanes have more."""
     groups: int
     """So many at least there are to be, for threads, if it costs no lanes of a vector."""
 
 
 _ON_PROCESSOR = _Sizes(wires=9, lanes=64, unknown_lanes=64, numbers=1 << 10, groups=16)
-"""With more, registers are larger than the first-level cache, and nothing is gained."""
+"""With more wires eight registers are far larger than the first-level cache: nothing is gained."""
 _ON_GPU = _Sizes(wires=12, lanes=1 << 17, unknown_lanes=256, numbers=1 << 24, groups=1)
 """As many as there are: each gate is a launch for all of them. 256 MiB of amplitudes."""
 
@@ -159,16 +159,17 @@ class _Group:
 def _lanes(num_wires: int, others: Sequence[Any], number: Any) -> int | None:
     """How many registers go together, if that is worth it."""
     sizes = _sizes()
-    most = sizes.numbers >> num_wires
+    most = max(_LEAST_LANES, min(sizes.lanes, sizes.numbers >> num_wires))
     if not isinstance(number, int):
-        return max(_LEAST_LANES, min(sizes.unknown_lanes, most))
+        return min(sizes.unknown_lanes, most)
     if number < _FEWEST:
         return None
+    if sizes.groups == 1:
+        # As few groups as there can be, all of them alike, of whole vectors.
+        groups = -(-number // most)
+        return -(-number // (groups * _LEAST_LANES)) * _LEAST_LANES
     elements = number * math.prod(size for size in others if isinstance(size, int))
-    most = min(sizes.lanes, most, elements // sizes.groups)
-    if most >= number:  # one group, filled up to whole vectors
-        return -(-number // _LEAST_LANES) * _LEAST_LANES
-    return max(_LEAST_LANES, 1 << max(most, 1).bit_length() - 1)
+    return max(_LEAST_LANES, 1 << max(min(most, elements // sizes.groups), 1).bit_length() - 1)
 
 
 def _cut(array: Any, axis: int, groups: Any, lanes: int) -> Any:

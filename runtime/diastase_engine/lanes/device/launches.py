@@ -27,6 +27,7 @@ from diastase_engine.state_vector.device.residence import (
     has_device_memory,
 )
 from diastase_engine.state_vector.device.sums import blocks_for
+from diastase_engine.state_vector.state.parallel import is_interrupted
 from diastase_engine.state_vector.state.records import State, Term
 from diastase_runtime.abi import LANE_GRIDS
 
@@ -55,7 +56,7 @@ def sweep_there(
     """Multiply pairs of amplitudes; see `lanes.sweeps.sweep`."""
     lanes = lanes_of(state)
     size = lanes.lanes * MATRIX * 8
-    if not bring(state) or not device_room(state, size):
+    if is_interrupted(state) or not bring(state) or not device_room(state, size):
         return
     if not copy_to_device(state, state.device_plan, cast(matrices, ptr[f64]), size):
         return
