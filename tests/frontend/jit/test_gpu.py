@@ -22,7 +22,6 @@ from diastase_runtime import gpu, libraries, load
 from diastase_runtime.errors import (
     GpuFailedError,
     GpuUnavailableError,
-    NegativeSizeError,
     OutOfMemoryError,
 )
 from emulated_gpu import EmulatedDriver, emulated
@@ -325,8 +324,10 @@ def test_memory_is_given_back(on_gpu) -> None:
     assert on_gpu.settings() == 0
 
 
-def test_memory_is_given_back_by_calls_that_are_abandoned(on_gpu) -> None:
-    """Also where the program has an engine besides, which knows nothing of a GPU."""
+def test_what_an_abandoned_call_has_left_is_released_by_an_engine_that_knows_of_a_gpu(
+    on_gpu, monkeypatch
+) -> None:
+    """Not by that of density matrices, which the program has, too."""
 
     @qml.qnode(qml.device("default.mixed", wires=1))
     def noisy(x):
@@ -334,22 +335,19 @@ def test_memory_is_given_back_by_calls_that_are_abandoned(on_gpu) -> None:
         qml.DepolarizingChannel(0.1, wires=0)
         return qml.expval(qml.Z(0))
 
-    @qml.qnode(qml.device("lightning.qubit", wires=3))
-    def circuit(x, n):
-        qml.RX(x, wires=0)
-        qml.CNOT(wires=[0, 1])
-        qml.RX(jnp.sum(jnp.ones(n)) + measure(0), wires=2)
-        return qml.expval(qml.Z(2))
+    run = qjit(lambda x: (noisy(x[0]), jax.vmap(entangled(3))(x)), target_device="gpu")
+    artifact = run.trace(jnp.ones((8, 2))).lower().compile().compilation.artifact
+    assert artifact.mixed is not None
+    asked: list[str] = []
+    address = libraries.symbol_address
 
-    run = qjit(
-        lambda x, n: (noisy(x[0]), jax.vmap(circuit, (0, None))(x, n)), target_device="gpu", seed=1
-    )
-    x = jnp.linspace(0.0, 1.0, 16)
-    run(x, 2)
-    assert on_gpu.settings() == 0
-    with pytest.raises(NegativeSizeError, match="size -3"):
-        run(x, -3)
-    assert on_gpu.settings() == 0
+    def symbol_address(imported, artifact):
+        asked.append(imported.library)
+        return address(imported, artifact)
+
+    monkeypatch.setattr(libraries, "symbol_address", symbol_address)
+    libraries._releaser("state_release", artifact)
+    assert asked == ["lanes"]
 
 
 def test_too_little_memory_is_an_error_at_the_line(on_gpu) -> None:
