@@ -66,3 +66,13 @@ def add_up_apart(parts: ptr[f64], width: i64) -> None:
 def add_up(parts: ptr[f64]) -> None:
     """The same for all threads of the block; the sum is the first."""
     add_up_apart(parts, THREADS)
+
+
+@inline
+def write_sums(parts: ptr[f64], others: ptr[f64], sums: ptr[f64]) -> None:
+    """Add up two numbers of each thread, and write both sums."""
+    add_up(parts)
+    add_up(others)
+    for thread in each_thread():
+        if thread == 0:
+            sums[0], sums[1] = parts[0], others[0]

@@ -25,7 +25,7 @@ from diastase_runtime.abi import GRIDS
 WEIGH_CHUNKS, FIND_OUTCOMES = GRIDS.index("weigh_chunks"), GRIDS.index("find_outcomes")
 CHUNK_BITS = 11
 CHUNK = 1 << CHUNK_BITS
-"""Numbers of chunks are 1/4096 of the amplitudes, or 1/2048 in single precision."""
+"""A number for each takes 1/4096 of the bytes of the amplitudes, or 1/2048 in single precision."""
 MOST_SHOTS = 1 << 18
 """Of one launch: so little memory is needed there, however many shots there are."""
 

@@ -10,7 +10,13 @@ from typing import Annotated
 
 from diastase_engine.call_context import OUT_OF_MEMORY, fail
 from diastase_engine.language import *
-from diastase_engine.state_vector.device.arithmetic import add_up, amplitude, put, squared, times
+from diastase_engine.state_vector.device.arithmetic import (
+    amplitude,
+    put,
+    squared,
+    times,
+    write_sums,
+)
 from diastase_engine.state_vector.device.driver import copy_to_device, launch
 from diastase_engine.state_vector.device.launches import fill_upper
 from diastase_engine.state_vector.device.records import (
@@ -136,11 +142,7 @@ def add_moments(block: i64, run: Product) -> None:
                     first += lane_of(left, 1) * lane_of(right, 1)
                     second += squared(right)
             mean[thread], square[thread] = first, second
-    add_up(mean)
-    add_up(square)
-    for thread in each_thread():
-        if thread == 0:
-            run.sums[2 * block], run.sums[2 * block + 1] = mean[0], square[0]
+    write_sums(mean, square, run.sums + 2 * block)
 
 
 @kernel

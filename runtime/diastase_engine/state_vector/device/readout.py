@@ -5,7 +5,7 @@ order depends on when blocks run. Sums are in double precision.
 """
 
 from diastase_engine.language import *
-from diastase_engine.state_vector.device.arithmetic import add_up, amplitude, squared
+from diastase_engine.state_vector.device.arithmetic import amplitude, squared, write_sums
 from diastase_engine.state_vector.device.records import THREADS, Folding, Scaling, Sums
 from diastase_engine.state_vector.device.stages import sign, without
 from diastase_engine.state_vector.state.records import Term
@@ -25,11 +25,7 @@ def add_weights(block: i64, run: Sums) -> None:
             else:
                 weights[0] = weights[0] + weight
         zero[thread], one[thread] = weights[0], weights[1]
-    add_up(zero)
-    add_up(one)
-    for thread in each_thread():
-        if thread == 0:
-            run.sums[2 * block], run.sums[2 * block + 1] = zero[0], one[0]
+    write_sums(zero, one, run.sums + 2 * block)
 
 
 @inline
@@ -68,11 +64,7 @@ def add_words(block: i64, run: Sums) -> None:
             mean = lane_of(value, 0) * real + lane_of(value, 1) * imaginary
             sums[0], sums[1] = sums[0] + mean, sums[1] + (real * real + imaginary * imaginary)
         means[thread], squares[thread] = sums[0], sums[1]
-    add_up(means)
-    add_up(squares)
-    for thread in each_thread():
-        if thread == 0:
-            run.sums[2 * block], run.sums[2 * block + 1] = means[0], squares[0]
+    write_sums(means, squares, run.sums + 2 * block)
 
 
 @kernel

@@ -4,7 +4,7 @@ Both have their wires in the same order; they may be the same state, but where i
 """
 
 from diastase_engine.language import *
-from diastase_engine.state_vector.device.arithmetic import add_up, amplitude, put, times
+from diastase_engine.state_vector.device.arithmetic import amplitude, put, times, write_sums
 from diastase_engine.state_vector.device.readout import applied
 from diastase_engine.state_vector.device.records import THREADS
 from diastase_engine.state_vector.state.records import Term
@@ -77,8 +77,4 @@ def add_products(block: i64, run: Products) -> None:
             u, w = lane_of(right, 0), lane_of(right, 1)
             sums[0], sums[1] = sums[0] + (x * u + y * w), sums[1] + (x * w - y * u)
         real[thread], imaginary[thread] = sums[0], sums[1]
-    add_up(real)
-    add_up(imaginary)
-    for thread in each_thread():
-        if thread == 0:
-            run.sums[2 * block], run.sums[2 * block + 1] = real[0], imaginary[0]
+    write_sums(real, imaginary, run.sums + 2 * block)
